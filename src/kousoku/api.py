@@ -19,6 +19,7 @@ from .agents.ids import AgentId
 from .agents.options import make_agent
 from .collectors.streams import key_of
 from .core.agent import Agent
+from .core.agent_check import check_answers
 from .core.arguments import understood
 from .core.env import Env
 from .core.env_shapes import check_shapes
@@ -129,6 +130,8 @@ def train(
         (4, 96, 4)
     """
     provenance.tell_upgraded()
+    if isinstance(jax.lax.add(1.0, 1.0), jax.core.Tracer):
+        raise ConfigError("train", "a call while JAX traces", "call it outside of jax.jit: it compiles by itself")
     check_ids(agent, env)
     if not isinstance(agent, (str, Agent)):
         raise ConfigError("agent", agent, "give an id or a kousoku.Agent")
@@ -150,6 +153,7 @@ def train(
     check_shapes(made_env)
     made_agent = make_agent(agent, **chosen.options | given) if isinstance(agent, str) else agent
     made_agent = made_agent.for_env(made_env.spec).taught_in(made_env)
+    check_answers(made_agent, made_env.spec)
     if "record" not in settings:
         config = dataclasses.replace(config, record=recorded_by_default(made_agent.learns_from, made_env))
     begin_with = _trained_member(config)
@@ -485,9 +489,8 @@ def animate(
         >>> animate("CartPole-v1", lambda obs, key: jnp.where(obs[2] > 0, 1, 0), episodes=2)
         <Animation: 2 films of ... frames>
     """
-    check_count("episodes", episodes, high=MOST_FILMS)
-    check_count("max_steps", max_steps)
-    check_count("seed", seed, low=0, high=MAX_SEED)
+    episodes, max_steps = check_count("episodes", episodes, high=MOST_FILMS), check_count("max_steps", max_steps)
+    seed = check_count("seed", seed, low=0, high=MAX_SEED)
     made = envs.make(env) if isinstance(env, str) else env
     check_shapes(made)
     if not is_drawable(made):

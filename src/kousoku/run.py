@@ -15,8 +15,9 @@ from .core.arguments import understood
 from .core.choice import choosing_scores, first_best, split_episodes, tied_for_best
 from .core.dataset import Dataset
 from .core.env import Env
-from .core.errors import ConfigError, check_count
+from .core.errors import ConfigError, check_count, check_flag
 from .core.record import RunRecord
+from .core.spaces import LARGEST
 from .core.synonyms import former_name
 from .core.tidy import tidy_columns, write_csv
 from .core.words import plural
@@ -284,7 +285,7 @@ class Run:
         Raises:
             ConfigError: if the environment cannot be drawn, or there are not so many agents.
         """
-        check_count("agents", agents, high=min(self.record.num_members, MOST_FILMS))
+        agents = check_count("agents", agents, high=min(self.record.num_members, MOST_FILMS))
         if agents == 1 and self.record.film is not None:
             return viz.animate(self.record)
         population, final = self._restore()
@@ -298,9 +299,8 @@ class Run:
     @understood()
     def evaluate(self, episodes: int = 100, *, seed: int = 0, max_steps: int = 1000) -> Evaluation:
         """Plays greedy episodes with every agent; see `kousoku.evaluate`."""
-        check_count("episodes", episodes)
-        check_count("seed", seed, low=0, high=MAX_SEED)
-        check_count("max_steps", max_steps)
+        episodes, max_steps = check_count("episodes", episodes), check_count("max_steps", max_steps, high=LARGEST)
+        seed = check_count("seed", seed, low=0, high=MAX_SEED)
         compile_cache.enable()
         population, final = self._restore()
         check_episodes("episodes", population.env(0), population.size, episodes)
@@ -329,8 +329,8 @@ class Run:
             >>> ks.train("q_learning", "GridWorld-v0", steps=2000, out="").collect(500)
             <Dataset of GridWorld-v0: 500 transitions, ...>
         """
-        check_count("steps", steps)
-        check_count("seed", seed, low=0, high=MAX_SEED)
+        steps, seed = check_count("steps", steps), check_count("seed", seed, low=0, high=MAX_SEED)
+        check_flag("greedy", greedy)
         compile_cache.enable()
         chosen = self.trained_member("member", member)
         env = self._restore()[0].env(chosen.number)
@@ -368,7 +368,7 @@ class Run:
         """
         population, final = self._restore()
         chosen = self.record.best_member if number is None else number
-        check_count(field, chosen, low=0, high=population.size - 1)
+        chosen = check_count(field, chosen, low=0, high=population.size - 1)
         state = pick_member(final.agent_state, chosen)
         return TrainedMember(self.path, chosen, population.agent(chosen), state, population.env(chosen).spec)
 

@@ -473,3 +473,52 @@ def test_an_agent_that_is_registered_is_made_again_by_its_id(monkeypatch):
     ks.train("test_softmax_q", "FrozenLake-v1", steps=200, seeds=2, eval_episodes=0, out="run")
     assert ks.resume("run", steps=300).record.facts["steps"] == 300
     assert ks.load_policy("run", 0)(np.arange(16)).shape == (16,)
+
+
+class Odd(SoftmaxQ):
+    """An agent whose answers are not what they should be."""
+
+    answer: str = eqx.field(static=True, default="fine")
+
+    def act(self, state, obs, carry, key, *, greedy=False):
+        action, carry, extras = super().act(state, obs, carry, key, greedy=greedy)
+        answers = {
+            "fraction": (action.astype(jnp.float32), carry, extras),
+            "vector": (action[None], carry, extras),
+            "two": (action, carry),
+            "alone": action,
+            "carry": (action, jnp.zeros(2), extras),
+            "no carry": (action, None, extras),
+        }
+        return answers.get(self.answer, (action, carry, extras))
+
+    def update(self, state, data, key, *, axis=None):
+        learned, metrics = super().update(state, data, key, axis=axis)
+        states = {"shape": learned[0], "dtype": learned.astype(jnp.float16), "tree": {"table": learned}}
+        return states.get(self.answer, learned), metrics
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    {
+        "fraction": "Odd.act: got 'float32[]'; it should give an action of Discrete(n=4)",
+        "vector": "Odd.act: got 'int32[1]'; it should give an action of Discrete(n=4)",
+        "two": "Odd.act: got 'tuple of 2'; return three things",
+        "alone": "return three things: the action, what is carried on, and extras or None",
+        "carry": "Odd.act's carry: got 'float32[2]'; carry on what is like `initial_carry`: ()",
+        "no carry": "Odd.act's carry: got None",
+        "shape": "got 'a state with itself float32[4]'; return one like the one given, with itself float32[",
+        "dtype": "Odd.update: got 'a state with itself float16[",
+        "tree": "Odd.update: got \"a state with ['table'] float32[",
+    }.items(),
+)
+def test_what_an_own_agent_answers_is_looked_at(answer, told, tmp_path):
+    with pytest.raises(ks.ConfigError) as caught:
+        ks.train(Odd(answer=answer), "GridWorld-v0", steps=20, out=str(tmp_path / "run"), progress=False)
+    assert told in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_training_while_jax_traces_is_refused():
+    with pytest.raises(ks.ConfigError, match=r"call it outside of jax\.jit"):
+        jax.jit(lambda: ks.train("q_learning", "GridWorld-v0", steps=20, out="", progress=False).q_values)()

@@ -54,3 +54,19 @@ def test_the_shell_says_it_of_its_option(capsys):
 def test_a_name_may_begin_at_home(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     assert output_file("path", "~/x.csv") == tmp_path / "x.csv"
+
+
+def test_a_page_that_nobody_named_is_written_over_nothing_but_a_page_of_ours(tmp_path, monkeypatch, capsys):
+    """Twice the same is fine: the second is newer. What an id has beside letters is no folder."""
+    monkeypatch.chdir(tmp_path)
+    view = ["view", "MinAtar/Breakout-v1", "--no-open"]
+    for _ in range(2):
+        assert main(view) == 0
+    page = tmp_path / "MinAtar-Breakout-v1.html"
+    assert 'content="Kousoku"' in page.read_text()[:2048]
+    page.write_text("notes")
+    capsys.readouterr()
+    assert main(view) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "--out: got 'MinAtar-Breakout-v1.html'; that is there, and no page of Kousoku's; name another file" in line
+    assert page.read_text() == "notes"

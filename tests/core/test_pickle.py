@@ -148,3 +148,15 @@ def test_a_run_its_evaluation_and_its_policy():
     for other in copies(policy):
         assert repr(other) == repr(policy)
         np.testing.assert_array_equal(other(obs), policy(obs))
+
+
+def test_a_data_set_keeps_its_hash_and_cannot_be_written_to():
+    """Its spaces too, of which the hash is made, whatever was asked first."""
+    data = ks.train("ars", "Pendulum-v1", steps=400, out="", progress=False, eval_episodes=1).collect(50)
+    moved = copies(data)
+    for other in moved:
+        assert other.hash == data.hash
+        assert other == data
+        assert not any(array.flags.writeable for array in (other.obs, other.action, other.reward, other.truncated))
+    for space in (data.observation_space, ks.Box(0, 9, (2,), "uint8"), ks.Dict({"x": ks.Box(-1.0, 1.0)})):
+        assert {repr(other) for other in copies(space)} == {repr(space)}

@@ -1,6 +1,7 @@
 """What train, resume and evaluate ask of an environment before anything is compiled or written."""
 
 import os
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -180,9 +181,21 @@ def test_gymnasiums_spaces_and_environments_are_named_as_such():
     assert "it is gymnasium's: give kousoku.from_gymnasium(...) of it" in refused(gymnasium.make("CartPole-v1"))
 
 
-@pytest.mark.parametrize("limit", [0, -1, True, 2.5, "5"])
+@pytest.mark.parametrize("limit", [0, -1, True, 2.5, "5", 2**31])
 def test_a_time_limit_is_none_or_a_count(limit):
     assert "time_limit is " in refused(Walk(time_limit=limit))
+
+
+class Weighed(Walk):
+    """It holds an array where structure is, which JAX compares by `==`."""
+
+    weights: Any = eqx.field(static=True, default_factory=lambda: np.arange(2.0))
+
+
+def test_an_array_is_no_structure():
+    with warnings.catch_warnings(action="ignore"):  # Equinox says it, too
+        told = refused(Weighed())
+    assert "weights is an array in a static field: make it a leaf, or a tuple of numbers" in told
 
 
 class Restarting(Walk):

@@ -76,6 +76,7 @@ class Seen(ks.Env):
 
 RGB = Pictures(ks.Box(0, 255, (12, 8, 3), np.uint8))
 GREY = Pictures(ks.Box(0, 255, (12, 8), np.uint8))
+POSITIVE = Pictures(ks.Box((1.0, -2.0), (3.0, -1.0), (2,)))
 VECTOR = Pictures(ks.Box((-1.0, -3.0, -math.inf), (1.0, 5.0, math.inf), (3,)))
 LOW, HIGH = np.array([0.0, -1.0, -np.inf], np.float32), np.array([1.0, 1.0, np.inf], np.float32)
 
@@ -84,6 +85,10 @@ PAIRS = {
     "stack of one": (ours.FrameStackObservation(CARTPOLE, 1), lambda e: theirs.FrameStackObservation(e, 1)),
     "stack padded with zeros": (
         ours.FrameStackObservation(MOUNTAIN, 3, "zero"),
+        lambda e: theirs.FrameStackObservation(e, 3, padding_type="zero"),
+    ),
+    "stack padded with what is nearest to zero": (
+        ours.FrameStackObservation(POSITIVE, 3, "zero"),
         lambda e: theirs.FrameStackObservation(e, 3, padding_type="zero"),
     ),
     "stack of numbers": (ours.FrameStackObservation(CLIFF, 3), lambda e: theirs.FrameStackObservation(e, 3)),

@@ -147,3 +147,54 @@ def test_an_image_beside_a_mask_is_an_image():
     assert np.isneginf(network(obs, ())[0].logits).tolist() == [True, False, False, True]
     small = Dict({**image.spaces, "observation": Box(0, 1, (2, 2, 2), np.uint8)})
     assert isinstance(ActorCriticConfig(hidden=(4,))(small, Discrete(4), jax.random.key(0)).actor.body, VectorBody)
+
+
+class Masked(ks.Env):
+    """Two things of which one is forbidden, by a mask of any dtype and size."""
+
+    dtype: str = eqx.field(static=True, default="float32")
+    size: int = eqx.field(static=True, default=3)
+    time_limit: int | None = eqx.field(static=True, default=8)
+
+    @property
+    def action_space(self):
+        return Discrete(3)
+
+    @property
+    def observation_space(self):
+        return Dict({"x": Box(-1.0, 1.0, (2,)), "action_mask": Box(0, 1, (self.size,), self.dtype)})
+
+    def see(self):
+        return {"x": jnp.zeros(2), "action_mask": jnp.array([0, 1, 0][: self.size], self.dtype)}
+
+    def reset(self, key):
+        return jnp.int32(0), ks.Timestep(self.see(), 0.0, False, False)
+
+    def step(self, key, state, action):
+        return state + 1, ks.Timestep(self.see(), 1.0, False, False)
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        pytest.param(Masked(), id="float"),
+        pytest.param(ks.wrappers.FrameStackObservation(Masked(), 2), id="stacked"),
+        pytest.param(ks.wrappers.FrameStackObservation(Masked(dtype="int32"), 3, padding_type="zero"), id="padded"),
+    ],
+)
+@pytest.mark.parametrize("agent", ["a2c", pytest.param("ppo", marks=pytest.mark.full("covered"))])
+def test_a_mask_counts_whatever_its_numbers_are_and_what_is_scaled_or_stacked(agent, env):
+    """PPO and A2C scale observations unless told otherwise."""
+    ks.check_env(env, steps=3)
+    sizes = {"num_envs": 2, "num_steps": 8, "hidden": (4,)} | ({"minibatches": 2} if agent == "ppo" else {})
+    run = ks.train(agent, env, steps=64, out="", progress=False, eval_episodes=0, **sizes)
+    for greedy in (False, True):
+        assert set(run.collect(32, greedy=greedy).action.tolist()) == {1}
+
+
+@pytest.mark.parametrize("agent", ["ppo", "a2c", "dqn", "pqn"])
+def test_a_mask_of_another_size_is_refused(agent):
+    with pytest.raises(ks.ConfigError) as caught:
+        ks.train(agent, Masked(size=2), steps=64, out="", progress=False)
+    assert "observation_space['action_mask']: got Box" in str(caught.value)
+    assert "give one number for each of 3 actions" in str(caught.value)

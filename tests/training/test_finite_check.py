@@ -195,6 +195,27 @@ def test_what_blows_up_is_counted(agent, devices):
     assert any(f" in all, {each * len(seeds)} blown up" in figure.note for figure in figures(record))
 
 
+class InDict(Clock):
+    """Tells the same in a dict."""
+
+    def reset(self, key):
+        state, timestep = super().reset(key)
+        return state, dataclasses.replace(timestep, info={"diverged": jnp.array(False), "cost": 0.5})
+
+    def step(self, key, state, action):
+        state, timestep = super().step(key, state, action)
+        return state, dataclasses.replace(timestep, info={"diverged": timestep.info.diverged, "cost": 0.5})
+
+
+def test_what_blows_up_is_counted_by_a_flag_in_a_dict_too():
+    """Beside a number of Python's, which is recorded as any other is."""
+    run = ks.train(
+        "q_learning", InDict(fragile=10), steps=100, record=("returns", "info"), eval_episodes=0, out="", progress=False
+    )
+    assert run.record.facts["blown_up"] == 10
+    assert np.allclose(run.curves["info.cost"], 0.5)
+
+
 @pytest.mark.parametrize(("hidden", "told"), [(False, "in iteration 9, of steps 129 to 144"),
                                               (True, "between steps 65 and 144, the end of iteration 9")])  # fmt: skip
 def test_the_iteration_is_that_of_the_member_and_a_hidden_cause_may_be_older(hidden, told):

@@ -27,6 +27,8 @@ from ..core.synonyms import our_name
 from ..core.typed_number import THOUSANDS, typed_number
 from ..ops.schedules import parse_schedule
 
+GENERATOR = b'name="generator" content="Kousoku"'
+"""What the head of our pages has."""
 FRACTION = re.compile(r"(\d+)/([1-9]\d*)")
 USE_NUMBER = "use a number, such as 1_000_000, 1M, 1e6 or 0.5"
 
@@ -79,12 +81,21 @@ def checkpoint(given: Mapping[str, str | bool]) -> str | int | None:
 
 
 def target(given: Mapping[str, str | bool], default: str | Path) -> Path:
-    """Returns the file that `--out` names, in a folder that exists.
+    """Returns the file that `--out` names, in a folder that exists; a page that none was named for may be a newer one.
 
     Raises:
-        ConfigError: for a folder, or a file in a folder that does not exist.
+        ConfigError: for a folder, a file in a folder that does not exist, or where no name was given and another file
+            has the usual one.
     """
-    return output_file("--out", str(given.get("out", default)))
+    path = output_file("--out", str(given.get("out", default)))
+    if "out" not in given and path.suffix == ".html" and path.exists() and not _is_ours(path):
+        raise ConfigError("--out", str(path), "that is there, and no page of Kousoku's; name another file")
+    return path
+
+
+def _is_ours(page: Path) -> bool:
+    with page.open("rb") as file:
+        return GENERATOR in file.read(2048)
 
 
 def parse(command: str, description: str, options: Sequence[Option], words: Sequence[str]) -> dict[str, str | bool]:

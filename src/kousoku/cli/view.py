@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 import webbrowser
@@ -80,7 +81,7 @@ def _run_film(folder: Path, given: dict[str, Any]) -> Path:
 def _env_film(name: str, given: dict[str, Any]) -> Path:
     from ..api import animate
 
-    written = target(given, f"{name}.html")
+    written = target(given, f"{re.sub(r'[^A-Za-z0-9._-]+', '-', name)}.html")
     return animate(name, episodes=_episodes(given)).save(written)
 
 

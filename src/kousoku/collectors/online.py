@@ -60,5 +60,5 @@ class Online(Collector):
     def learn(
         self, agent: Any, state: TrainState, data: Transition, keys: IterationKeys, axis: str | None
     ) -> tuple[TrainState, dict[str, Any], None]:
-        learned, metrics = checked_update(agent, agent.update(state.agent, data, keys.update))
+        learned, metrics = checked_update(agent, state.agent, agent.update(state.agent, data, keys.update))
         return TrainState(learned, state.slots, state.carry, state.data, state.metrics), metrics, None

@@ -13,14 +13,31 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from .errors import ConfigError
+from .spaces import Dict, Discrete, Space
+
 ACTION_MASK = "action_mask"
+
+
+def check_mask(observation_space: Space, action_space: Space) -> None:
+    """Refuses a mask that is not of one number for each of Discrete actions.
+
+    Raises:
+        ConfigError: for an entry "action_mask" of another shape, which would let everything pass.
+    """
+    if not (isinstance(observation_space, Dict) and isinstance(action_space, Discrete)):
+        return
+    mask = observation_space.spaces.get(ACTION_MASK)
+    if mask is not None and getattr(mask, "shape", None) != (action_space.n,):
+        fix = f"give one number for each of {action_space.n} actions, or give the entry another name"
+        raise ConfigError(f"observation_space[{ACTION_MASK!r}]", mask, fix)
 
 
 def only_legal(values: Float[Array, " A"], obs: Any) -> Float[Array, " A"]:
     """Returns logits or action values with -inf for actions that the observation says must not be taken.
 
     Where it says that of all actions, as some environments do when nothing follows, it counts for nothing; so does an
-    entry that is not of one number for each action.
+    entry that is not of one number for each action (see `check_mask`).
 
     Examples:
         >>> values, obs = jnp.array([3.0, 1.0, 2.0]), {"action_mask": jnp.array([0, 1, 1])}

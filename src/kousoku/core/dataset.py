@@ -79,6 +79,13 @@ class Dataset:
             object.__setattr__(self, name, made)
         _check_order(self)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Takes over what was copied or sent from another process; its arrays cannot be written to there either."""
+        self.__dict__.update(state)
+        for name in ARRAYS:
+            for _, array in named_arrays(name, getattr(self, name)):
+                array.setflags(write=False)
+
     def __len__(self) -> int:
         return self.reward.shape[0]
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, fields
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from .env import Env
+from .env import Env, Finite
 from .errors import ConfigError
-from .spaces import Box, Dict, Discrete, MultiDiscrete, Space
+from .panel import check_panels
+from .spaces import LARGEST, Box, Dict, Discrete, MultiDiscrete, Space
 from .timestep import Timestep
 from .wrapper import kind_of, unwrapped
 
@@ -91,6 +93,16 @@ def shape_problems(env: Env) -> Iterator[str]:
     elif shapes(after[1].obs) != shapes(begun[1].obs):
         before, now = _told(begun[1].obs), _told(after[1].obs)
         yield f"step: its observations have other shapes or dtypes than a reset's: {before} became {now}"
+    yield from _panel_problems(env)
+
+
+def _panel_problems(env: Env) -> Iterator[str]:
+    """Gives a line for panels of a finite environment that cannot be drawn."""
+    if isinstance(env, Finite) and isinstance(env.observation_space, Discrete):
+        try:
+            check_panels(env.panels(), env.observation_space.n)
+        except Exception as error:  # the user's code makes them
+            yield f"panels: {said(error)}"
 
 
 def space_problems(env: Env) -> Iterator[str]:
@@ -103,9 +115,17 @@ def space_problems(env: Env) -> Iterator[str]:
             raise
         except Exception as error:  # a property is the user's code
             yield f"{name}: {said(error)}"
+    yield from _static_arrays(env)
     limit = env.time_limit
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-        yield f"time_limit is {limit!r}: use None or a whole number of at least 1"
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= LARGEST):
+        yield f"time_limit is {limit!r}: use None or a whole number from 1 to {LARGEST}"
+
+
+def _static_arrays(env: Env) -> Iterator[str]:
+    """Gives one line for each field that is structure and an array, which cannot be compared as structure is."""
+    for each in fields(env):
+        if each.metadata.get("static") and isinstance(getattr(env, each.name), np.ndarray | jax.Array):
+            yield f"{each.name} is an array in a static field: make it a leaf, or a tuple of numbers"
 
 
 def _shaping_numbers(env: Env, name: str) -> Iterator[str]:

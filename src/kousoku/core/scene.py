@@ -6,9 +6,9 @@ or hex.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Protocol, no_type_check, runtime_checkable
 
 import numpy as np
 from jaxtyping import Array
@@ -20,8 +20,62 @@ SQUARES = 160
 """Pixels of the longer side of an image up to which each is seen, where it is shown larger."""
 
 
+Points = tuple[tuple[float, float], ...]
+
+
+class _Drawn:
+    """A shape whose numbers, NumPy's and JAX's included, become Python's: a scene is written down as JSON.
+
+    Types say what they become, so that they are not checked where a shape is made.
+
+    Raises:
+        ConfigError: for a number that is none or not finite, or a text that is none.
+    """
+
+    def __post_init__(self) -> None:
+        for each in fields(self):  # pyright: ignore[reportArgumentType] (every subclass is a dataclass)
+            if each.type in PLAIN:
+                made = PLAIN[str(each.type)](each.name, getattr(self, each.name))
+                object.__setattr__(self, each.name, made)
+
+
+def _plain_number(field: str, value: Any) -> float:
+    if isinstance(value, str):
+        raise ConfigError(field, value, "use a number")
+    if type(value) not in (float, int):
+        try:
+            value = float(np.asarray(value, np.float64)[()])
+        except (TypeError, ValueError):
+            raise ConfigError(field, value, "use a number") from None
+    if value - value != 0.0:
+        raise ConfigError(field, value, "use a finite number")
+    return value
+
+
+def _plain_text(field: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ConfigError(field, value, "use a text")
+    return value
+
+
+def _plain_points(field: str, value: Any) -> tuple[tuple[float, float], ...]:
+    try:
+        return tuple((_plain_number(field, x), _plain_number(field, y)) for x, y in value)
+    except (TypeError, ValueError):
+        raise ConfigError(field, value, "give several, each (x, y)") from None
+
+
+PLAIN: dict[str, Callable[[str, Any], Any]] = {
+    "float": _plain_number,
+    "str": _plain_text,
+    "Points": _plain_points,
+}
+"""What makes a field of a shape plain, by its annotation."""
+
+
+@no_type_check
 @dataclass(frozen=True)
-class Rect:
+class Rect(_Drawn):
     """A filled rectangle with its top left corner at (x, y)."""
 
     x: float
@@ -32,8 +86,9 @@ class Rect:
     radius: float = 0.0
 
 
+@no_type_check
 @dataclass(frozen=True)
-class Circle:
+class Circle(_Drawn):
     """A filled circle."""
 
     x: float
@@ -42,8 +97,9 @@ class Circle:
     color: str
 
 
+@no_type_check
 @dataclass(frozen=True)
-class Line:
+class Line(_Drawn):
     """A straight line; `width` in the scene's units."""
 
     x1: float
@@ -54,8 +110,9 @@ class Line:
     color: str
 
 
+@no_type_check
 @dataclass(frozen=True)
-class Text:
+class Text(_Drawn):
     """Text centred at (x, y); `size` is its height in the scene's units."""
 
     x: float
@@ -65,31 +122,36 @@ class Text:
     color: str
 
 
+@no_type_check
 @dataclass(frozen=True)
-class Polygon:
+class Polygon(_Drawn):
     """A filled area inside straight lines from point to point, and back to the first; at least three (x, y)."""
 
-    points: tuple[tuple[float, float], ...]
+    points: Points
     color: str
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check_points(self.points, 3)
 
 
+@no_type_check
 @dataclass(frozen=True)
-class Polyline:
+class Polyline(_Drawn):
     """Straight lines from point to point, with round corners and ends; at least two (x, y)."""
 
-    points: tuple[tuple[float, float], ...]
+    points: Points
     width: float
     color: str
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check_points(self.points, 2)
 
 
+@no_type_check
 @dataclass(frozen=True)
-class Image:
+class Image(_Drawn):
     """Pixels, stretched over a rectangle with its top left corner at (x, y).
 
     Attributes:
@@ -112,6 +174,7 @@ class Image:
     smooth: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not is_data_url(self.data):
             raise ConfigError("data", str(self.data)[:40], "use data:image/png;base64,... as `Image.of` makes it")
 
@@ -126,7 +189,7 @@ class Image:
         return cls(0.0, 0.0, float(width), float(height), data, smooth=max(height, width) > SQUARES)
 
 
-def _check_points(points: tuple[tuple[float, float], ...], least: int) -> None:
+def _check_points(points: Points, least: int) -> None:
     if len(points) < least:
         raise ConfigError("points", points, f"give at least {least}, each (x, y)")
 
@@ -134,6 +197,7 @@ def _check_points(points: tuple[tuple[float, float], ...], least: int) -> None:
 Shape = Rect | Circle | Line | Text | Polygon | Polyline | Image
 
 
+@no_type_check
 @dataclass(frozen=True)
 class Scene:
     """One picture: `background` is what rarely changes between the frames of an animation, `foreground` what moves.
@@ -148,8 +212,11 @@ class Scene:
     foreground: tuple[Shape, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        check_number("width", self.width, low=0, open_low=True, open_high=True)
-        check_number("height", self.height, low=0, open_low=True, open_high=True)
+        for name in ("width", "height"):
+            object.__setattr__(self, name, _plain_number(name, getattr(self, name)))
+            check_number(name, getattr(self, name), low=0, open_low=True, open_high=True)
+        for name in ("background", "foreground"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
     @classmethod
     def of_pixels(cls, pixels: Any) -> Scene:
@@ -202,6 +269,7 @@ class Trajectory2d:
         if len(sizes) > 1:
             raise ConfigError("scenes", sizes, "give all of one film the same width and height")
         if self.dt is not None:
+            object.__setattr__(self, "dt", _plain_number("dt", self.dt))
             check_number("dt", self.dt, low=0, open_low=True, open_high=True)
         for name, value in self.values.items():
             if np.shape(value) != (len(self.scenes),):

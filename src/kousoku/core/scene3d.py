@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, no_type_check, runtime_checkable
 
 import numpy as np
 from jaxtyping import Array, Float
@@ -22,6 +22,7 @@ WORLD = -1
 KINDS = ("plane", "sphere", "capsule", "box", "cylinder", "ellipsoid")
 
 
+@no_type_check
 @dataclass(frozen=True)
 class Geom:
     """One solid, fixed in a frame.
@@ -53,9 +54,10 @@ class Geom:
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, KINDS)
-        check_count("frame", self.frame, low=WORLD)
+        object.__setattr__(self, "frame", check_count("frame", self.frame, low=WORLD))
         for name, count in (("size", 3), ("color", 4), ("position", 3), ("quaternion", 4)):
             _check_shape(name, getattr(self, name), (count,))
+            object.__setattr__(self, name, tuple(np.asarray(getattr(self, name), np.float64).tolist()))
         used = {"plane": 0, "sphere": 1, "capsule": 2, "cylinder": 2}.get(self.kind, 3)
         for i, size in enumerate(self.size):
             check_number(f"size[{i}]", size, low=0, open_low=i < used, open_high=True)
@@ -67,6 +69,7 @@ class Geom:
             raise ConfigError("quaternion", self.quaternion, "a quaternion must not be zero")
 
 
+@no_type_check
 @dataclass(frozen=True)
 class Body3d:
     """The geoms of one environment, and how they look.
@@ -78,6 +81,9 @@ class Body3d:
 
     geoms: tuple[Geom, ...]
     name: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "geoms", tuple(self.geoms))
 
 
 @dataclass(frozen=True)
@@ -132,6 +138,7 @@ class Trajectory3d:
         _check_shape("quaternions", self.quaternions, (*shape[:2], 4))
         _check_poses(self.positions, self.quaternions)
         check_number("dt", self.dt, low=0, open_low=True, open_high=True)
+        object.__setattr__(self, "dt", float(self.dt))
         for name, value in self.values.items():
             _check_shape(f"values[{name!r}]", value, shape[:1])
         if self.contacts is not None:

@@ -115,6 +115,10 @@ class Box(eqx.Module):
     shape: tuple[int, ...] = eqx.field(static=True, default=(), converter=partial(_counts, "Box.shape", low=0))
     dtype: np.dtype = eqx.field(static=True, default=np.dtype(np.float32), converter=np.dtype)
 
+    def __reduce__(self) -> tuple[type[Box], tuple[Any, ...]]:
+        """Copies and pickles as what it is made of: a dtype of its own, as pickle makes one, would be told apart."""
+        return Box, (self.low, self.high, self.shape, self.dtype.str)
+
     def __check_init__(self) -> None:
         bounds, kind = (self.low, self.high), self.dtype.kind
         low, high = as_array(self.low), as_array(self.high)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import equinox as eqx
@@ -57,6 +58,11 @@ class Timestep(eqx.Module):
     info: Any = None
 
 
+def divergence_flag(info: Any) -> Any:
+    """Returns the entry `diverged` of an environment's info, a struct or a dict; None without one."""
+    return info.get("diverged") if isinstance(info, Mapping) else getattr(info, "diverged", None)
+
+
 def has_divergence_flag(info: Any, axes: int = 0) -> bool:
     """Tells whether an environment's info, or its shapes, has a flag `diverged`, by which it says that it blew up.
 
@@ -64,7 +70,7 @@ def has_divergence_flag(info: Any, axes: int = 0) -> bool:
         info: of a step, or of steps with some axes before its own.
         axes: how many.
     """
-    flag = getattr(info, "diverged", None)
+    flag = divergence_flag(info)
     dtype, shape = getattr(flag, "dtype", None), getattr(flag, "shape", ())
     return getattr(dtype, "kind", None) == "b" and len(shape) == axes
 

@@ -2,34 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .env_shapes import shapes
 from .errors import ConfigError
 
+MOST_TOLD = 3
+"""How many parts of a state that have changed are named."""
 SCALARS = "an update returns a dict of scalars to record, by name; {} for none"
 
 
-def checked_update(agent: Any, made: Any, parts: int = 2) -> Any:
+def checked_update(agent: Any, before: Any, made: Any, parts: int = 2) -> Any:
     """Returns what an agent's update returned: the state, the metrics and, of three parts, the errors of its samples.
 
     Args:
         agent: whose update it is, for the message.
+        before: its state before.
         made: what it returned.
         parts: how many that are to be.
 
     Raises:
-        ConfigError: for anything else, or metrics that cannot be recorded.
+        ConfigError: for anything else, a state of another form, or metrics that cannot be recorded.
     """
+    method, more = ("update", "") if parts == 2 else ("update_with_errors", ", and the errors of its samples")
+    field = f"{type(agent).__name__}.{method}"
     if not isinstance(made, (tuple, list)) or len(made) != parts:
-        method, more = ("update", "") if parts == 2 else ("update_with_errors", ", and the errors of its samples")
-        field = f"{type(agent).__name__}.{method}"
         raise ConfigError(field, _kind(made), f"return the new state, and a dict of scalars to record{more}")
+    if jax.tree.structure(made[0]) != jax.tree.structure(before) or shapes(made[0]) != shapes(before):
+        old, new = (dict.fromkeys(shapes(state)) for state in (before, made[0]))
+        got = f"a state with {_told(new.keys() - old.keys())}"
+        raise ConfigError(field, got, f"return one like the one given, with {_told(old.keys() - new.keys())}")
     metrics = {name: _held(value) for name, value in made[1].items()} if isinstance(made[1], dict) else made[1]
     check_metrics(metrics)
     return made[0], metrics, *made[2:]
+
+
+def _told(leaves: Iterable[tuple[str, tuple[int, ...], str]]) -> str:
+    """Returns parts of a state by name, dtype and shape, for a message; "another structure" of none."""
+    parts = sorted(f"{name or 'itself'} {dtype}{list(shape)}" for name, shape, dtype in leaves)
+    return ", ".join(parts[:MOST_TOLD]) + (", ..." if len(parts) > MOST_TOLD else "") or "another structure"
 
 
 def check_metrics(metrics: Any) -> None:

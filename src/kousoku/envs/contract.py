@@ -13,7 +13,7 @@ import numpy as np
 
 from ..core.env import Env, Finite
 from ..core.env_shapes import class_of, door_for, is_pair, said, shape_problems, shapes, state_change, timestep_problems
-from ..core.errors import ConfigError
+from ..core.errors import ConfigError, check_count
 from ..core.host import HostEnv
 from ..core.model import TabularModel, check_model
 from ..core.spaces import Discrete
@@ -44,6 +44,7 @@ def check_env(env: Env, *, steps: int = 200, seed: int = 0) -> None:
         >>> import kousoku as ks
         >>> check_env(ks.make("GridWorld-v0"), steps=20)
     """
+    steps, seed = check_count("steps", steps), check_count("seed", seed, low=0)
     if not isinstance(env, Env):
         got = env.__name__ if isinstance(env, type) else type(env).__name__
         fix = "subclass it" if env is Env else class_of(env) or door_for(env) or "subclass it"

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PyTree
 
+from ..core.action_mask import ACTION_MASK
 from ..core.spaces import Box, Dict, Space
 from ..ops.normalisation import (
     RunningMoments,
@@ -28,9 +29,10 @@ Sums = PyTree[SampleSums | None]
 
 
 def init_obs_stats(space: Space) -> Statistics:
-    """Makes moments of nothing for each floating point Box in a space, None for its other parts."""
+    """Makes moments of nothing for each floating point Box in a space, None for its other parts and an action mask."""
     if isinstance(space, Dict):
-        return {name: init_obs_stats(part) for name, part in sorted(space.spaces.items())}
+        parts = sorted(space.spaces.items())
+        return {name: None if name == ACTION_MASK else init_obs_stats(part) for name, part in parts}
     if isinstance(space, Box) and space.dtype.kind == "f":
         return no_moments(space.shape)
     return None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import ConfigError, check_choice, check_count, check_flag
+from ..core.spaces import LARGEST
 from ..ops.schedules import USUAL_STEPS
 from .metrics.loggers import check_loggers
 from .metrics.metric_sums import RECORDED, Recording
@@ -129,12 +131,13 @@ class TrainConfig:
         object.__setattr__(self, "steps", steps)
         object.__setattr__(self, "record_every", min(every, steps))
         object.__setattr__(self, "seeds", check_seeds(self.seeds))
-        object.__setattr__(self, "record", tuple(self.record))
-        Recording.of(tuple(self.record))
+        object.__setattr__(self, "record", _names("record", self.record))
+        Recording.of(self.record)
         object.__setattr__(self, "log", check_loggers(self.log))
         check_choice("loop", self.loop, LOOPS)
-        check_count("eval_episodes", self.eval_episodes, low=0)
-        check_count("eval_max_steps", self.eval_max_steps)
+        object.__setattr__(self, "eval_episodes", check_count("eval_episodes", self.eval_episodes, low=0))
+        most = check_count("eval_max_steps", self.eval_max_steps, high=LARGEST)
+        object.__setattr__(self, "eval_max_steps", most)
         self._check_cadence()
         if self.init_member is not None:
             object.__setattr__(self, "init_member", check_count("init_member", self.init_member, low=0))
@@ -200,7 +203,21 @@ def _listed(name: str, values: Any) -> Sequence[float]:
     listed = _plain_array(values)
     if isinstance(listed, str) or not isinstance(listed, Sequence) or not len(listed):
         raise ConfigError(f"sweep[{name!r}]", values, "give a list of numbers")
+    for value, count in Counter(value for value in listed if isinstance(value, Hashable)).items():
+        if count > 1:
+            raise ConfigError(f"sweep[{name!r}]", value, "give each number once; `seeds` trains several agents of one")
     return listed
+
+
+def _names(field: str, names: Any) -> tuple[str, ...]:
+    """Returns a list of names as a tuple.
+
+    Raises:
+        ConfigError: for a single name, or what is no list.
+    """
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise ConfigError(field, names, f"give a list of names, such as [{(names if names else RECORDED[0])!r}]")
+    return tuple(names)
 
 
 def _plain_array(values: Any) -> Any:

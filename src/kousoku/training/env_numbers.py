@@ -15,7 +15,6 @@ import numpy as np
 from .. import envs
 from ..core.env import Env
 from ..core.errors import ConfigError, check_all, check_count, check_number, is_number, nearest
-from ..core.spaces import LARGEST
 from ..core.sweep_names import ENV_PREFIX, env_name
 from ..core.wrapper import Wrapper, kind_of
 from ..envs import ENVS
@@ -101,7 +100,8 @@ def reader(maker: EnvMaker, name: str, values: Sequence[float]) -> Callable[[flo
         may_be_whole = held is None or isinstance(held, Integral)
         return int if may_be_whole and all(value % 1 == 0 for value in values) else float
     if held.dtype.kind in "iu":
-        check_all(f"sweep[{name!r}]", values, partial(check_count, low=-LARGEST))
+        ends = np.iinfo(held.dtype)
+        check_all(f"sweep[{name!r}]", values, partial(check_count, low=int(ends.min), high=int(ends.max)))
     return lambda value: jnp.asarray(np.asarray(value, held.dtype))
 
 

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from ...compiler import kernel
+from ...core.action_mask import check_mask
 from ...core.agent import Agent
 from ...core.env import EnvSpec
 from ...core.errors import check_flag, check_number, check_size
@@ -124,6 +125,7 @@ class ActorCriticAgent(Agent):
 
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> ActorCriticState:
         check_has_numbers(spec)
+        check_mask(spec.observation_space, spec.action_space)
         network = self.network(spec.observation_space, spec.action_space, key)
         observations = init_obs_stats(spec.observation_space) if self.normalise_observations else None
         sees = partial(normalise_obs, observations, limit=self.observation_limit)

@@ -8,6 +8,7 @@ import jax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ...compiler import kernel
+from ...core.action_mask import check_mask
 from ...core.env import EnvSpec
 from ...core.errors import check_number
 from ...nn.fits import check_builder, check_has_numbers
@@ -27,6 +28,7 @@ def build_q_network(builder: QNetworkBuilder, spec: EnvSpec, key: PRNGKeyArray) 
     """
     actions, observations = check_discrete(spec.action_space), spec.observation_space
     check_has_numbers(spec)
+    check_mask(observations, actions)
     network = builder(observations, actions, key)
     if not isinstance(builder, QNetworkConfig):
         check_q_network(network, observations, actions, jax.eval_shape(observations.sample, key))

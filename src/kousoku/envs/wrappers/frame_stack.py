@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
+from ...core.action_mask import ACTION_MASK
 from ...core.errors import ConfigError, check_count
 from ...core.model import TabularModel
 from ...core.panel import Panel
@@ -46,11 +48,13 @@ class FrameStackObservation(Wrapper):
     """The last `stack_size` observations as one, the newest last, as Gymnasium's FrameStackObservation.
 
     Boxes become boxes with one axis more; a number of a Discrete space becomes a MultiDiscrete vector; in a Dict each
-    is stacked by itself. The stack begins anew with each episode.
+    is stacked by itself, but for an `action_mask`: the newest says what may be done. The stack begins anew with each
+    episode.
 
     Attributes:
         stack_size: how many.
-        padding_type: what stands for observations before the first: "reset", the first one, or "zero".
+        padding_type: what stands for observations before the first: "reset", the first one, or "zero", the numbers of
+            the space that are nearest to 0.
         axis: where the new axis is: 0, as Gymnasium has it, or -1, where images have their channels here.
 
     References:
@@ -71,12 +75,12 @@ class FrameStackObservation(Wrapper):
     axis: int = eqx.field(static=True, default=FIRST, converter=_axis)
 
     def __check_init__(self) -> None:
-        _stacked(self.env.observation_space, self.stack_size, self.axis)
+        _stacked(self.env.observation_space, self.stack_size, self.axis, ACTION_MASK)
 
     @property
     def observation_space(self) -> Space:
         """The space inside, as often as frames are stacked."""
-        return _stacked(self.env.observation_space, self.stack_size, self.axis)
+        return _stacked(self.env.observation_space, self.stack_size, self.axis, ACTION_MASK)
 
     def reset(self, key: PRNGKeyArray) -> tuple[FrameStackState, Timestep]:
         """Begins an episode; all frames but the newest are the padding."""
@@ -91,7 +95,7 @@ class FrameStackObservation(Wrapper):
     ) -> tuple[FrameStackState, Timestep]:
         """Takes one action; the oldest frame makes room for what is seen then."""
         env_state, timestep = self.env.step(key, state.env_state, action)
-        frames = jax.tree.map(self._pushed, state.frames, timestep.obs)
+        frames = _stacks(self._pushed, state.frames, timestep.obs)
         return FrameStackState(env_state, frames), with_obs(timestep, frames)
 
     def inner_state(self, state: FrameStackState) -> Any:
@@ -108,11 +112,11 @@ class FrameStackObservation(Wrapper):
 
     def _begun(self, result: tuple[Any, Timestep]) -> tuple[FrameStackState, Timestep]:
         env_state, timestep = result
-        frames = jax.tree.map(self._filled, timestep.obs)
+        before = timestep.obs if self.padding_type == RESET else _zeros(self.env.observation_space, timestep.obs)
+        frames = _stacks(self._filled, before, timestep.obs)
         return FrameStackState(env_state, frames), with_obs(timestep, frames)
 
-    def _filled(self, obs: Array) -> Array:
-        before = obs if self.padding_type == RESET else jnp.zeros_like(obs)
+    def _filled(self, before: Array, obs: Array) -> Array:
         return jnp.stack([before] * (self.stack_size - 1) + [obs], axis=self.axis)
 
     def _pushed(self, frames: Array, obs: Array) -> Array:
@@ -121,14 +125,31 @@ class FrameStackObservation(Wrapper):
         return jnp.concatenate([kept, jnp.expand_dims(obs, axis)], axis=axis)
 
 
-def _stacked(space: Space, count: int, axis: int) -> Space:
-    """Returns the space of `count` elements of a space.
+def _stacks(stack: Callable[[Array, Array], Array], before: PyTree[Array], obs: PyTree[Array]) -> PyTree[Array]:
+    """Returns stacks of what was seen before and now, part by part, but for an action mask: the one of now."""
+    if not (isinstance(obs, Mapping) and ACTION_MASK in obs):
+        return jax.tree.map(stack, before, obs)
+    earlier, now = ({name: x for name, x in parts.items() if name != ACTION_MASK} for parts in (before, obs))
+    return {**jax.tree.map(stack, earlier, now), ACTION_MASK: obs[ACTION_MASK]}
+
+
+def _zeros(space: Space, obs: PyTree[Array]) -> PyTree[Array]:
+    """Returns an element of a space as near to 0 as it has one, like an observation."""
+    if isinstance(space, Dict):
+        return {name: _zeros(part, obs[name]) for name, part in space.spaces.items()}
+    low, high = (space.low, space.high) if isinstance(space, Box) else (0, 0)
+    return jnp.asarray(np.clip(np.zeros(jnp.shape(obs)), low, high).astype(jnp.asarray(obs).dtype))
+
+
+def _stacked(space: Space, count: int, axis: int, single: str | None = None) -> Space:
+    """Returns the space of `count` elements of a space; of a Dict's entry `single`, its own.
 
     Raises:
         ConfigError: for vectors of whole numbers, of which there is no space of matrices.
     """
     if isinstance(space, Dict):
-        return Dict({name: _stacked(part, count, axis) for name, part in space.spaces.items()})
+        parts = space.spaces.items()
+        return Dict({name: part if name == single else _stacked(part, count, axis) for name, part in parts})
     if isinstance(space, Discrete):
         return MultiDiscrete((space.n,) * count)
     if isinstance(space, MultiDiscrete):

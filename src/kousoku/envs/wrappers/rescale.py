@@ -22,7 +22,11 @@ class _Line(NamedTuple):
     offset: np.ndarray
 
     def at(self, x: Array) -> Float[Array, "..."]:
-        """Returns y at x, float32."""
+        """Returns y at x, float32; a slope that float32 has no digits for, of a box that is as wide, in two factors."""
+        flat = np.abs(self.slope) < np.finfo(np.float32).tiny
+        if (flat & (self.slope != 0.0)).any():
+            scale = np.where(flat, 2.0**-64, 1.0)
+            return _Line(self.slope / scale, self.offset).at(x.astype(jnp.float32) * scale.astype(np.float32))
         return x.astype(jnp.float32) * self.slope.astype(np.float32) + self.offset.astype(np.float32)
 
 

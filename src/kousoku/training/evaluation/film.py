@@ -17,6 +17,7 @@ from ...collectors.env_kernel import env_kernel, partition_env, restart_env, ste
 from ...compiler import kernel
 from ...core.action_mask import only_legal
 from ...core.agent import Agent
+from ...core.agent_check import is_like_action, told
 from ...core.env import Drawable, Env
 from ...core.errors import ConfigError, check_takes, shorten
 from ...core.host import HostEnv
@@ -181,16 +182,9 @@ def random_policy(space: Space) -> Callable[[Any, PRNGKeyArray], PyTree[Array]]:
 
 def _as_action(given: Any, space: Space, key: PRNGKeyArray) -> PyTree[Array]:
     """Returns an action of the space; refuses, when traced, another shape, and fractions for whole numbers."""
-    wanted, kinds = jax.eval_shape(space.sample, key), {"i": "iu", "f": "iuf"}
-
-    def alike(leaf: Any, like: Any) -> bool:
-        return np.shape(leaf) == like.shape and np.result_type(leaf).kind in kinds[like.dtype.kind]
-
-    same = jax.tree.structure(given) == jax.tree.structure(wanted)
-    if same and jax.tree.all(jax.tree.map(alike, given, wanted)):
-        return jax.tree.map(lambda leaf, like: jnp.asarray(leaf, like.dtype), given, wanted)
-    told = jax.tree.map(lambda leaf: f"{np.result_type(leaf)}{list(np.shape(leaf))}", given)
-    raise ConfigError("policy", told, f"it should give an action of {shorten(space)}")
+    if not is_like_action(given, space, key):
+        raise ConfigError("policy", told(given), f"it should give an action of {shorten(space)}")
+    return jax.tree.map(lambda leaf, like: jnp.asarray(leaf, like.dtype), given, jax.eval_shape(space.sample, key))
 
 
 def film(env: Env, played: Played, name: str = "") -> Film:

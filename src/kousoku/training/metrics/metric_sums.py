@@ -18,7 +18,7 @@ from ...core.collector import Collector, Steps
 from ...core.env import Env
 from ...core.errors import ConfigError, check_choice
 from ...core.spaces import Discrete
-from ...core.timestep import has_divergence_flag
+from ...core.timestep import divergence_flag, has_divergence_flag
 from ...core.update_check import check_metrics
 from ...ops import tables
 from ...ops.across import sum_over
@@ -242,7 +242,7 @@ def _values(sums: MetricSums, steps: Steps) -> dict[str, Any]:
     told = steps.end.told
 
     def of(so_far: Any, values: Any) -> Any:
-        return None if so_far is None else sum_of(values.astype(so_far.dtype), told.ndim)
+        return None if so_far is None else sum_of(jnp.asarray(values).astype(so_far.dtype), told.ndim)
 
     return {
         "steps": steps.taken,
@@ -294,4 +294,4 @@ def _zeros(info: Any, axes: int) -> Any:
 def blew_up(sums: MetricSums, steps: Steps) -> Bool[Array, "..."]:
     """Tells of which steps the episode ended because its environment blew up."""
     ended = steps.end.ended
-    return jnp.zeros_like(ended) if sums.blown_up is None else ended & jnp.asarray(steps.info.diverged)
+    return jnp.zeros_like(ended) if sums.blown_up is None else ended & jnp.asarray(divergence_flag(steps.info))
