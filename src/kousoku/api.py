@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, Protocol, overload, runtime_checkable
 
 import jax
+from jax.core import Tracer
 
 from . import envs, viz
 from .agents.ids import AgentId
@@ -131,7 +132,7 @@ def train(
     """
     provenance.tell_upgraded()
     with jax.transfer_guard("allow"):
-        traced = isinstance(jax.lax.add(1.0, 1.0), jax.core.Tracer)
+        traced = isinstance(jax.lax.add(1.0, 1.0), Tracer)
     if traced:
         raise ConfigError("train", "a call while JAX traces", "call it outside of jax.jit: it compiles by itself")
     check_ids(agent, env)
