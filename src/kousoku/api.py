@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import Any, ParamSpec, Protocol, overload, runtime_checkable
 
 import jax
-from jax.core import Tracer
 
 from . import envs, viz
 from .agents.ids import AgentId
 from .agents.options import make_agent
 from .collectors.streams import key_of
 from .core.agent import Agent
-from .core.agent_check import check_answers
 from .core.arguments import understood
 from .core.env import Env
 from .core.env_shapes import check_shapes
@@ -131,10 +129,6 @@ def train(
         (4, 96, 4)
     """
     provenance.tell_upgraded()
-    with jax.transfer_guard("allow"):
-        traced = isinstance(jax.lax.add(1.0, 1.0), Tracer)
-    if traced:
-        raise ConfigError("train", "a call while JAX traces", "call it outside of jax.jit: it compiles by itself")
     check_ids(agent, env)
     if not isinstance(agent, (str, Agent)):
         raise ConfigError("agent", agent, "give an id or a kousoku.Agent")
@@ -156,7 +150,6 @@ def train(
     check_shapes(made_env)
     made_agent = make_agent(agent, **chosen.options | given) if isinstance(agent, str) else agent
     made_agent = made_agent.for_env(made_env.spec).taught_in(made_env)
-    check_answers(made_agent, made_env.spec)
     if "record" not in settings:
         config = dataclasses.replace(config, record=recorded_by_default(made_agent.learns_from, made_env))
     begin_with = _trained_member(config)

@@ -14,6 +14,7 @@ from typing import Any
 import jax
 
 from ...core.agent import Agent
+from ...core.agent_check import check_answers
 from ...core.env import Env
 from ...core.errors import ConfigError
 from ...core.host import HostEnv
@@ -25,6 +26,7 @@ from ..guards.finite_check import FiniteCheck
 from ..guards.interrupt import StopRequest, stop_on_signals
 from ..guards.memory_check import check_episodes, check_memory
 from ..guards.spent_rate import tell_spent_rates
+from ..guards.trace_check import check_not_traced
 from ..guards.transfers import check_transfers
 from ..io import checkpoints, compile_cache, files, folder_lock, provenance, run_folder, tree_io
 from ..io.checkpoints import Checkpoint, RunWarning
@@ -68,12 +70,14 @@ def train(
     Raises:
         ConfigError: for anything in the arguments that cannot work, before a file is written.
     """
+    check_not_traced("train")
     check_transfers()
     check_installed(config.log, config.out)
     compile_cache.enable()
     told = {"begun_for": config.steps, **(told or {})}
     agent = in_run(agent, told["begun_for"])
     check_host(agent, env, config)
+    check_answers(agent, env.spec)
     envs = point_envs(env, env_config, config)
     if begin_with is not None:
         for each in envs.distinct:
