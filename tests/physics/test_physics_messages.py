@@ -186,3 +186,28 @@ def test_a_number_that_is_shown_does_not_meet_the_fix(number, field):
             assert math.isnan(number)
         else:
             assert shown < float(bound) if word == "least" else shown > float(bound)
+
+
+WORDS = {
+    '<geom type="capsul" size=".1"/>': "no type 'capsul': did you mean capsule? there may be plane, hfield, sphere, ",
+    '<geom type="cubical" size=".1"/>': "there may be plane, hfield, sphere, capsule, ellipsoid, cylinder, box, ",
+    '<geom size=".1"/><joint type="hing"/>': "no type 'hing': did you mean hinge? there may be free, ball, slide, ",
+    '<geom size=".1" class="smal"/>': "unknown default class name 'smal'; did you mean 'small'?",
+    '<geom size=".1" material="woods"/>': "material 'woods' not found in geom 0; did you mean 'wood'?",
+}
+
+
+@pytest.mark.parametrize("body", WORDS)
+def test_what_a_word_may_be_is_told(body):
+    told = refusal(
+        '<mujoco><default><default class="small"/></default><asset><material name="wood"/></asset>'
+        f"<worldbody><body>{body}</body></worldbody></mujoco>"
+    )
+    assert WORDS[body] in told
+
+
+def test_the_nearest_name_is_told_where_there_is_none_such():
+    joint = '<body><joint name="hip"/><geom size=".1"/></body>'
+    told = refusal(f'<mujoco><worldbody>{joint}</worldbody><actuator><motor joint="hop"/></actuator></mujoco>')
+    assert "unknown transmission target 'hop' for actuator id = 0; did you mean 'hip'?" in told
+    assert "no integrator 'RK5': did you mean RK4?" in refusal('<mujoco><option integrator="RK5"/></mujoco>')

@@ -27,6 +27,24 @@ COUNT_FIELDS = {"body": "nbody", "jnt": "njnt", "actuator": "nactuator", "eq": "
 ALIASES = {"jnt": "joint", "eq": "equality"}
 WORDS = ("name", "class", "childclass", "prefix")
 
+KEYWORDS = {
+    ("joint", "type"): ["free", "ball", "slide", "hinge"],
+    ("geom", "type"): ["plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf"],
+    ("site", "type"): ["sphere", "capsule", "ellipsoid", "cylinder", "box"],
+    ("", "integrator"): ["Euler", "RK4", "implicit", "implicitfast"],
+    ("", "solver"): ["PGS", "CG", "Newton"],
+    ("", "cone"): ["pyramidal", "elliptic"],
+    ("", "jacobian"): ["dense", "sparse", "auto"],
+    ("", "angle"): ["degree", "radian"],
+    ("", "dyntype"): ["none", "integrator", "filter", "filterexact", "muscle", "user"],
+    ("", "gaintype"): ["fixed", "affine", "muscle", "user"],
+    ("", "biastype"): ["none", "affine", "muscle", "user"],
+    ("", "limited"): ["false", "true", "auto"],
+    ("", "ctrllimited"): ["false", "true", "auto"],
+    ("", "forcelimited"): ["false", "true", "auto"],
+}
+"""The words that attributes take, by element; of any where none is named. MuJoCo's messages do not tell them."""
+
 
 def mujoco() -> Any:
     """Imports MuJoCo, which is done when a model is loaded; type checkers know nothing of its names."""
@@ -93,17 +111,31 @@ def _refuse(document: Document, message: str) -> NoReturn:
         raise ConfigError(format_location("", line), name, said)
     # Where names are empty, the message has a word for the tag.
     found = max(here, key=lambda e: (e.tag in re.findall(r"\w+", said.replace("bodies", "body")), e.tag != "mujoco"))
+    raise ConfigError(found.location, found.text, _with_what_would_do(document, found, said))
+
+
+def _with_what_would_do(document: Document, found: Element, said: str) -> str:
+    """Returns what MuJoCo said of an element, with the words or names that it would have taken."""
     if "unrecognized element" in said:
-        said = _suggest(found.tag, schema(found.parents[-1])[0])
-    elif "unrecognized attribute" in said:
+        return _suggest(found.tag, schema(found.parents[-1])[0])
+    if "unrecognized attribute" in said:
         known = schema(found.tag)[1]
-        said = _suggest(next((a for a in found.attributes if a not in known), ""), known)
-    raise ConfigError(found.location, found.text, said)
+        return _suggest(next((a for a in found.attributes if a not in known), ""), known)
+    if keyword := re.search(r"invalid keyword: '([^']*)'", said):
+        attribute = next((name for name, value in found.attributes.items() if value == keyword[1]), "")
+        words = KEYWORDS.get((found.tag, attribute), KEYWORDS.get(("", attribute), []))
+        return _suggest(f"{attribute} {keyword[1]!r}", words)
+    if unknown := re.search(r"unknown .*?'([^']*)'|'([^']*)' not found", said):
+        names = {e.attributes.get("class" if e.tag == "default" else "name", "") for e in document.all_elements()}
+        close = nearest(unknown[1] or unknown[2] or "", sorted(names - {""}), 1)
+        return said + (f"; did you mean {close[0]!r}?" if close else "")
+    return said
 
 
 def _suggest(word: str, known: list[str]) -> str:
-    close = nearest(word, known, 1)
-    return f"no {word}: " + (f"did you mean {close[0]}? " if close else "") + f"there may be {', '.join(known)}"
+    close = nearest(word.split()[-1].strip("'"), known, 1) if word else []
+    may_be = f"there may be {', '.join(known)}" if known else "look it up in MuJoCo's XML reference"
+    return f"no {word}: " + (f"did you mean {close[0]}? " if close else "") + may_be
 
 
 def schema(tag: str) -> tuple[list[str], list[str]]:
