@@ -94,8 +94,11 @@ def target(given: Mapping[str, str | bool], default: str | Path) -> Path:
 
 
 def _is_ours(page: Path) -> bool:
-    with page.open("rb") as file:
-        return GENERATOR in file.read(2048)
+    try:
+        with page.open("rb") as file:
+            return GENERATOR in file.read(2048)
+    except OSError:  # what cannot be read may be anybody's
+        return False
 
 
 def parse(command: str, description: str, options: Sequence[Option], words: Sequence[str]) -> dict[str, str | bool]:

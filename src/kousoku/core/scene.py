@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any, Protocol, no_type_check, runtime_checkable
 
 import numpy as np
@@ -33,10 +34,17 @@ class _Drawn:
     """
 
     def __post_init__(self) -> None:
-        for each in fields(self):  # pyright: ignore[reportArgumentType] (every subclass is a dataclass)
-            if each.type in PLAIN:
-                made = PLAIN[str(each.type)](each.name, getattr(self, each.name))
-                object.__setattr__(self, each.name, made)
+        for name, plain in _plain_fields(type(self)):
+            value = getattr(self, name)
+            made = plain(name, value)
+            if made is not value:
+                object.__setattr__(self, name, made)
+
+
+@cache
+def _plain_fields(shape: Any) -> list[tuple[str, Callable[[str, Any], Any]]]:
+    """Returns the fields of a kind of shape, and what makes each plain: thousands of shapes make a film."""
+    return [(each.name, PLAIN[str(each.type)]) for each in fields(shape) if each.type in PLAIN]
 
 
 def _plain_number(field: str, value: Any) -> float:
