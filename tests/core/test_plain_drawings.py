@@ -44,6 +44,12 @@ def test_what_is_no_finite_number_is_one_line(wrong):
     assert str(caught.value).startswith("x: got ")
     with pytest.raises(ConfigError, match="points: got"):
         scenes.Polygon([(0, 0), (1, 1), (2, wrong)], "red")
+    with pytest.raises(ConfigError, match="foreground: got"):
+        scenes.Scene(1, 1, (), [wrong])
+    with pytest.raises(ConfigError, match="geoms: got"):
+        Body3d([wrong])
+    with pytest.raises(ConfigError, match=r"Panel\.title: got"):
+        Panel(5, ((0,),))
     with pytest.raises(ConfigError, match="color: got"):
         scenes.Circle(0, 0, 1, (255, 0, 0))
 

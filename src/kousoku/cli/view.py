@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import warnings
 import webbrowser
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import ConfigError, check_count
+from ..core.output_file import file_stem
 from ..training.io.files import typed
 from .options import Option, number, parse, target
 
@@ -81,7 +81,7 @@ def _run_film(folder: Path, given: dict[str, Any]) -> Path:
 def _env_film(name: str, given: dict[str, Any]) -> Path:
     from ..api import animate
 
-    written = target(given, f"{re.sub(r'[^A-Za-z0-9._-]+', '-', name)}.html")
+    written = target(given, f"{file_stem(name)}.html")
     return animate(name, episodes=_episodes(given)).save(written)
 
 

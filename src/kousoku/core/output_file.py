@@ -18,6 +18,15 @@ def is_elsewhere(name: str) -> bool:
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", name) is not None  # a single letter is a drive
 
 
+def file_stem(id: str) -> str:
+    """Returns what files of an id are called: in it slashes and colons have other meanings.
+
+    >>> file_stem("dm_control/walker-walk-v0"), file_stem("gymnax:CartPole-v1")
+    ('dm_control-walker-walk-v0', 'gymnax-CartPole-v1')
+    """
+    return re.sub("[/:]", "-", id)
+
+
 def output_file(field: str, given: Any) -> Path:
     """Returns the file of this name, with ~ for a home, in a folder that exists.
 

@@ -48,6 +48,8 @@ class Panel:
     action_arrows: tuple[tuple[float, float] | None, ...] = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.title, str):
+            raise ConfigError("Panel.title", self.title, "use a text; '' for none")
         rows = [[check_count("Panel.states", x, low=WALL) for x in row] for row in self.states]
         if not rows or not rows[0] or len({len(row) for row in rows}) > 1:
             raise ConfigError("Panel.states", [len(row) for row in rows], "give rows of one length, of at least 1")

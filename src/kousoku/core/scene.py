@@ -224,7 +224,11 @@ class Scene:
             object.__setattr__(self, name, _plain_number(name, getattr(self, name)))
             check_number(name, getattr(self, name), low=0, open_low=True, open_high=True)
         for name in ("background", "foreground"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+            layer = tuple(getattr(self, name))
+            for shape in layer:
+                if not isinstance(shape, _Drawn):
+                    raise ConfigError(name, shape, "give shapes: Rect, Circle, Line, Text, Polygon, Polyline, Image")
+            object.__setattr__(self, name, layer)
 
     @classmethod
     def of_pixels(cls, pixels: Any) -> Scene:

@@ -83,7 +83,11 @@ class Body3d:
     name: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "geoms", tuple(self.geoms))
+        geoms = tuple(self.geoms)
+        for geom in geoms:
+            if not isinstance(geom, Geom):
+                raise ConfigError("geoms", geom, "give solids, each a Geom")
+        object.__setattr__(self, "geoms", geoms)
 
 
 @dataclass(frozen=True)

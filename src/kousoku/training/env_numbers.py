@@ -15,6 +15,7 @@ import numpy as np
 from .. import envs
 from ..core.env import Env
 from ..core.errors import ConfigError, check_all, check_count, check_number, is_number, nearest
+from ..core.spaces import LARGEST
 from ..core.sweep_names import ENV_PREFIX, env_name
 from ..core.wrapper import Wrapper, kind_of
 from ..envs import ENVS
@@ -101,7 +102,9 @@ def reader(maker: EnvMaker, name: str, values: Sequence[float]) -> Callable[[flo
         return int if may_be_whole and all(value % 1 == 0 for value in values) else float
     if held.dtype.kind in "iu":
         ends = np.iinfo(held.dtype)
-        check_all(f"sweep[{name!r}]", values, partial(check_count, low=int(ends.min), high=int(ends.max)))
+        check_all(
+            f"sweep[{name!r}]", values, partial(check_count, low=max(int(ends.min), -LARGEST), high=int(ends.max))
+        )
     return lambda value: jnp.asarray(np.asarray(value, held.dtype))
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import Any, TextIO, TypeVar
 import numpy as np
 
 from ...core.errors import ConfigError
-from ...core.output_file import is_elsewhere
+from ...core.output_file import file_stem, is_elsewhere
 from ...core.panel import Panel
 from ...core.record import REPORT, RunRecord
 from . import checkpoints, files, folder_lock
@@ -64,7 +63,7 @@ def make_folder(out: str | None, name: str, asked: dict[str, Any]) -> Path:
             folder.mkdir(parents=True, exist_ok=True)
             _claim(folder, out, config)
             return folder
-        stem = f"{re.sub('[/:]', '-', name)}-{time.strftime('%Y%m%d-%H%M%S')}"
+        stem = f"{file_stem(name)}-{time.strftime('%Y%m%d-%H%M%S')}"
         for attempt in range(1000):
             folder = Path("runs") / (stem if attempt == 0 else f"{stem}-{attempt}")
             try:
