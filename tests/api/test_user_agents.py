@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -522,3 +523,35 @@ def test_what_an_own_agent_answers_is_looked_at(answer, told, tmp_path):
 def test_training_while_jax_traces_is_refused():
     with pytest.raises(ks.ConfigError, match=r"call it outside of jax\.jit"):
         jax.jit(lambda: ks.train("q_learning", "GridWorld-v0", steps=20, out="", progress=False).q_values)()
+
+
+class Layered(Odd):
+    """An agent that uses a number of it where Python has to know it."""
+
+    layers: int = 2
+    rate: float = 0.5
+    use: str = eqx.field(static=True, default="")
+    held: Any = None
+
+    def update(self, state, data, key, *, axis=None):
+        learned, metrics = super().update(state, data, key, axis=axis)
+        if self.use == "range":
+            learned = sum((learned for _ in range(self.layers)), 0 * learned) / 2
+        elif self.use == "if" and self.rate > 0.25:
+            learned = 1.0 * learned
+        elif self.use == "shape":
+            learned = learned + jnp.zeros(self.layers).sum()
+        return learned, metrics
+
+
+@pytest.mark.parametrize(("use", "named"), [("range", "layers"), ("if", "rate"), ("shape", "layers")])
+def test_a_number_of_an_agent_that_python_has_to_know_is_named(use, named):
+    told = f"agent: got 'Layered'; {named} decides what Python does"
+    with pytest.raises(ks.ConfigError, match=told):
+        ks.train(Layered(use=use), "GridWorld-v0", steps=10, out="", progress=False)
+
+
+@pytest.mark.parametrize("held", [{1, 2}, np.array(["a"]), jnp.arange(2)], ids=["set", "text", "whole numbers"])
+def test_a_field_of_an_agent_that_no_program_can_be_known_by_is_named(held):
+    with pytest.raises(ks.ConfigError, match=r"agent: got 'Layered'; held is an? "):
+        ks.train(Layered(held=held), "GridWorld-v0", steps=10, out="", progress=False)

@@ -286,3 +286,157 @@ def test_the_front_door_asks_before_anything_is_written():
     for call in calls.values():
         with pytest.raises(ConfigError, match=told):
             call(bad)
+
+
+class Knowing(Walk):
+    """Its methods use a number of it: `use` says how."""
+
+    count: Any = 3
+    use: Callable[[Any, Any], Any] = eqx.field(static=True, default=lambda count, cell: cell + 0 * count)
+    where: str = eqx.field(static=True, default="step")
+
+    def reset(self, key):
+        cell, timestep = super().reset(key)
+        return (self.use(self.count, cell) if self.where == "reset" else cell), timestep
+
+    def step(self, key, state, action):
+        there, timestep = super().step(key, state, action)
+        return (self.use(self.count, there) if self.where == "step" else there), timestep
+
+
+NEEDED = {
+    "if": lambda count, cell: cell + 1 if count > 2 else cell,
+    "range": lambda count, cell: sum(range(count)) + cell,
+    "shape": lambda count, cell: cell + jnp.zeros(count, jnp.int32).sum(),
+    "int": lambda count, cell: cell + int(count),
+}
+
+
+@pytest.mark.parametrize("where", ["reset", "step"])
+@pytest.mark.parametrize("use", NEEDED.values(), ids=NEEDED)
+def test_a_number_that_python_has_to_know_is_named(use, where):
+    told = refused(Knowing(use=use, where=where))
+    assert f"'Knowing'; {where}: count decides what Python does" in told
+    assert "make it structure, eqx.field(static=True)" in told
+    with pytest.raises(ContractError, match=f"{where}: count decides what Python does"):
+        ks.check_env(Knowing(use=use, where=where))
+
+
+@pytest.mark.parametrize("count", [3, 2.5, np.float32(1), np.arange(3)[1], jnp.int32(2)])
+def test_a_number_that_only_arrays_use_may_be_any(count):
+    check_shapes(Knowing(count=count, use=lambda count, cell: cell + jnp.int32(count)))
+
+
+@pytest.mark.parametrize(
+    ("held", "told"),
+    [
+        ({1, 2}, "extra is a set, which has no hash to know a compiled program by: use a tuple or a frozenset"),
+        (bytearray(b"x"), "extra is a bytearray, which has no hash"),
+        (np.array(["a"]), "extra is an array of <U1: use other numbers, or a tuple in a static field"),
+        (np.array([None]), "extra is an array of object: use other numbers"),
+    ],
+)
+def test_a_field_that_no_program_can_be_known_by_is_named(held, told):
+    class Holding(Walk):
+        extra: Any = None
+
+    assert told in refused(Holding(extra=held))
+    check_shapes(Holding(extra=frozenset({1, 2})))
+    check_shapes(Holding(extra={"a": "b", "c": [1, 2.0]}))
+
+
+def test_a_static_dict_is_named_where_it_lies():
+    class Holding(Walk):
+        extra: Any = eqx.field(static=True, default=None)
+
+    assert "extra is a dict, which has no hash" in refused(Holding(extra={}))
+    assert "env.extra is a dict, which has no hash" in refused(Idle(Holding(extra={})))
+
+
+class Idle(ks.Wrapper):
+    """It changes nothing, or what it is told to."""
+
+    change: Callable[[Any], Any] = eqx.field(static=True, default=lambda result: result)
+
+    def step(self, key, state, action):
+        return self.change(self.env.step(key, state, action))
+
+
+def doubled_reward(result: Any) -> Any:
+    return result[0], eqx.tree_at(lambda t: t.reward, result[1], replace_fn=lambda reward: jnp.stack([reward, reward]))
+
+
+@pytest.mark.parametrize("inside", ["CartPole-v1", "MinAtar/Breakout-v1", "HalfCheetah-v5", "Ant-v5"])
+def test_an_own_wrapper_around_the_librarys_is_looked_at_without_tracing_their_steps(inside, monkeypatch):
+    env = ks.make(inside)
+    called = []
+    monkeypatch.setattr(type(env), "step", counted(type(env).step, called))
+    check_shapes(Idle(env))
+    told = refused(Idle(env, change=doubled_reward))
+    assert "step: reward must be a float32 scalar, got float32[2]" in told
+    assert "(state, Timestep)" in refused(Idle(env, change=lambda result: result[0]))
+    assert not called
+
+
+def counted(step: Callable[..., Any], called: list[Any]) -> Callable[..., Any]:
+    def call(self, *args):
+        called.append(1)
+        return step(self, *args)
+
+    call.__module__ = step.__module__
+    return call
+
+
+def test_an_own_reset_of_a_library_environment_is_looked_at():
+    class Late(type(ks.make("CartPole-v1"))):
+        def reset(self, key):
+            state, timestep = super().reset(key)
+            return state, eqx.tree_at(lambda t: t.terminated, timestep, jnp.float32(0))
+
+    assert "reset: terminated must be a bool scalar, got float32[]" in refused(Late())
+
+
+@pytest.mark.parametrize("limit", [None, 7])
+def test_a_time_limit_is_structure_however_it_is_written(limit):
+    class Plain(Base):
+        time_limit: int | None = limit
+
+    class Given(Base):
+        time_limit: int | None
+
+    class Static(Base):
+        time_limit: int | None = eqx.field(static=True, default=limit)
+
+    class Property(Base):
+        @property
+        def time_limit(self):
+            return limit
+
+    for env in (Plain(), Given(limit), Static(), Property()):
+        assert env.time_limit == limit
+        assert not jax.tree.leaves(env)
+        check_shapes(env)
+
+
+class Base(ks.Env):
+    """A coin, without a time limit yet."""
+
+    observation_space = property(lambda self: Discrete(1))
+    action_space = property(lambda self: Discrete(2))
+
+    def reset(self, key):
+        return (), Timestep(jnp.int32(0), jnp.float32(0), jnp.array(False), jnp.array(False))
+
+    def step(self, key, state, action):
+        return state, Timestep(jnp.int32(0), action.astype(jnp.float32), jnp.array(False), jnp.array(False))
+
+
+def test_a_time_limit_that_is_worked_out_of_a_number_is_named():
+    class Worked(Base):
+        seconds: float = 2.0
+
+        @property
+        def time_limit(self):
+            return int(self.seconds / 0.1)
+
+    assert "time_limit depends on seconds" in refused(Worked())

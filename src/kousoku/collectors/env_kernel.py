@@ -13,6 +13,7 @@ from jaxtyping import PRNGKeyArray
 
 from ..compiler import Kernel, kernel
 from ..core.env import Env
+from ..core.env_leaves import is_traced
 from ..core.timestep import Timestep
 from ..ops.trees import to_device
 
@@ -36,7 +37,7 @@ class EnvStructure:
 
 def partition_env(env: Env) -> tuple[Any, EnvStructure]:
     """Returns (arrays and numbers on the device, structure)."""
-    numbers, structure = eqx.partition(env, lambda x: eqx.is_array_like(x) and not isinstance(x, (str, bytes)))
+    numbers, structure = eqx.partition(env, is_traced)
     leaves, shape = jax.tree.flatten(structure)
     return jax.tree.map(to_device, numbers), EnvStructure(tuple(leaves), shape)
 

@@ -1,5 +1,7 @@
 """Environments: the two pure functions of one, and what is known about it beforehand."""
 
+import dataclasses
+import inspect
 from abc import abstractmethod
 from typing import Any, Protocol, runtime_checkable
 
@@ -32,6 +34,15 @@ class Env(eqx.Module):
     """
 
     time_limit: eqx.AbstractVar[int | None]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Makes a field `time_limit: int = 200` the structure that it always is, as `eqx.field(static=True)` does."""
+        super().__init_subclass__(**kwargs)
+        if "time_limit" not in inspect.get_annotations(cls):
+            return
+        default = cls.__dict__.get("time_limit", dataclasses.MISSING)
+        if default is dataclasses.MISSING or default is None or isinstance(default, int):
+            cls.time_limit = eqx.field(static=True, default=default)
 
     @property
     @abstractmethod

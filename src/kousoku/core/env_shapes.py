@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError
+from functools import partial
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from .env import Env, Finite
+from .env_leaves import DECIDES, deciding_numbers, is_traced, shaping_numbers, unhashable_leaves
 from .errors import ConfigError
+from .known_step import all_ours, with_known_step
 from .panel import check_panels
 from .spaces import LARGEST, Box, Dict, Discrete, MultiDiscrete, Space
 from .timestep import Timestep
-from .wrapper import kind_of, unwrapped
+from .wrapper import kind_of
 
 SPACES = (Discrete, MultiDiscrete, Box, Dict)
 SPACE_NAMES = ("observation_space", "action_space")
-OURS = "kousoku"
 MEANINGS: tuple[tuple[Any, str], ...] = (
     (
         (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError),
@@ -59,9 +60,9 @@ def check_shapes(env: Any) -> None:
     """
     if not isinstance(env, Env):
         raise ConfigError("env", env.__name__ if isinstance(env, type) else env, _instead_of(env))
-    if type(unwrapped(env)).step.__module__.partition(".")[0] == OURS:
+    if all_ours(env):
         return
-    for problem in shape_problems(env):
+    for problem in shape_problems(with_known_step(env)):
         raise ConfigError("env", kind_of(env), f"{problem}; kousoku.check_env tells all")
 
 
@@ -79,11 +80,11 @@ def shape_problems(env: Env) -> Iterator[str]:
         return
     key = jax.eval_shape(lambda: jax.random.key(0))
     try:
-        begun = _traced("reset", env.reset, key)
+        begun = _traced("reset", env, _reset, key)
         yield from _first_problems("reset", env, begun, begun)
-        yield from _first_problems("restart", env, _traced("restart", env.restart, key, begun[0]), begun)
-        action = _traced("action_space", env.action_space.sample, key)
-        after = _traced("step", env.step, key, begun[0], action)
+        yield from _first_problems("restart", env, _traced("restart", env, _restart, key, begun[0]), begun)
+        action = _traced("action_space", env, _sample, key)
+        after = _traced("step", env, _step, key, begun[0], action)
     except _Broken as broken:
         yield str(broken)
         return
@@ -110,45 +111,16 @@ def space_problems(env: Env) -> Iterator[str]:
     for name in SPACE_NAMES:
         try:
             foreign = list(_foreign(name, getattr(env, name)))
-            yield from foreign or _shaping_numbers(env, name)
+            yield from foreign or shaping_numbers(env, name)
         except ConfigError:
             raise
         except Exception as error:  # a property is the user's code
             yield f"{name}: {said(error)}"
-    yield from _static_arrays(env)
+    yield from unhashable_leaves(env)
+    yield from shaping_numbers(env, "time_limit")
     limit = env.time_limit
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= LARGEST):
         yield f"time_limit is {limit!r}: use None or a whole number from 1 to {LARGEST}"
-
-
-def _static_arrays(env: Env) -> Iterator[str]:
-    """Gives one line for each field that is structure and an array, which cannot be compared as structure is."""
-    for each in fields(env):
-        if each.metadata.get("static") and isinstance(getattr(env, each.name), np.ndarray | jax.Array):
-            yield f"{each.name} is an array in a static field: make it a leaf, or a tuple of numbers"
-
-
-def _shaping_numbers(env: Env, name: str) -> Iterator[str]:
-    """Gives one line for each number of the environment that shapes a space, which is known before a program is."""
-    numbers, structure = eqx.partition(env, lambda leaf: eqx.is_array_like(leaf) and not isinstance(leaf, str | bytes))
-    leaves, tree = jax.tree_util.tree_flatten_with_path(numbers)
-    values = [leaf for _, leaf in leaves]
-
-    def is_shaped_by(traced: list[int]) -> bool:
-        def space(*unknown: Any) -> None:
-            given = dict(enumerate(values)) | dict(zip(traced, unknown, strict=True))
-            getattr(eqx.combine(jax.tree.unflatten(tree, list(given.values())), structure), name)
-
-        try:
-            jax.eval_shape(space, *(values[i] for i in traced))
-        except Exception:  # of any kind: it is the user's code, and makes a space of numbers that are known
-            return True
-        return False
-
-    if is_shaped_by(list(range(len(values)))):
-        for i in (i for i in range(len(values)) if is_shaped_by([i])):
-            field, fix = jax.tree_util.keystr(leaves[i][0]).lstrip("."), "make it structure, eqx.field(static=True)"
-            yield f"{name} depends on {field}, which environments of one program may differ in: {fix}, of plain numbers"
 
 
 def timestep_problems(where: str, env: Env, timestep: Timestep) -> Iterator[str]:
@@ -181,27 +153,58 @@ class _Broken(Exception):
     """Ends the checks: what comes after needs what could not be traced."""
 
 
-def _traced(where: str, function: Callable[..., Any], *args: Any) -> Any:
-    """Returns the shapes of what a method returns; of a reset, a restart or a step it has to be (state, Timestep).
+def _reset(env: Env, key: Any) -> Any:
+    return _pair("reset", env.reset(key))
+
+
+def _restart(env: Env, key: Any, state: Any) -> Any:
+    return _pair("restart", env.restart(key, state))
+
+
+def _sample(env: Env, key: Any) -> Any:
+    return env.action_space.sample(key)
+
+
+def _step(env: Env, key: Any, state: Any, action: Any) -> Any:
+    return _pair("step", env.step(key, state, action))
+
+
+def _pair(where: str, result: Any) -> Any:
+    """Returns what a reset, a restart or a step gave.
+
+    Raises:
+        _Broken: if it is not (state, Timestep).
+    """
+    if is_pair(result):
+        return result
+    kinds = f"a tuple of {len(result)}" if isinstance(result, tuple) else type(result).__name__
+    raise _Broken(f"{where} must return (state, Timestep), got {kinds}")
+
+
+def _traced(where: str, env: Env, method: Callable[..., Any], *args: Any) -> Any:
+    """Returns the shapes of what a method returns, where the numbers of the environment are not known.
 
     Raises:
         ConfigError: as the method does.
         _Broken: if it raises anything else, or returns something else.
     """
-
-    def checked(*args: Any) -> Any:
-        result = function(*args)
-        if where != "action_space" and not is_pair(result):
-            kinds = f"a tuple of {len(result)}" if isinstance(result, tuple) else type(result).__name__
-            raise _Broken(f"{where} must return (state, Timestep), got {kinds}")
-        return result
-
+    numbers, structure = eqx.partition(env, is_traced)
     try:
-        return jax.eval_shape(checked, *args)
+        return jax.eval_shape(lambda numbers, *args: method(eqx.combine(numbers, structure), *args), numbers, *args)
     except (_Broken, ConfigError):
         raise
     except Exception as error:  # a method is the user's code
-        raise _Broken(f"{where}: {said(error)}") from error
+        raise _Broken(f"{where}: {_needed(env, method, *args) or said(error)}") from error
+
+
+def _needed(env: Env, method: Callable[..., Any], *args: Any) -> str:
+    """Returns the line for numbers that a method has to know; "" where it cannot be traced even if it knows all."""
+    try:
+        jax.eval_shape(partial(method, env), *args)
+    except Exception:  # said by the caller
+        return ""
+    fields = ", ".join(deciding_numbers(env, method, *args))
+    return f"{fields} {DECIDES}"
 
 
 def said(error: Exception) -> str:

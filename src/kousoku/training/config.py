@@ -144,6 +144,8 @@ class TrainConfig:
             object.__setattr__(self, "init_member", check_count("init_member", self.init_member, low=0))
             if self.init_from is None:
                 raise ConfigError("init_member", self.init_member, "give the run that it is of, too: init_from")
+        if self.progress is not None:
+            check_flag("progress", self.progress)
         check_on_report(self.on_report)
         object.__setattr__(self, "sweep", {name: _listed(name, values) for name, values in self.sweep.items()})
 

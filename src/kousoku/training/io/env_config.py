@@ -21,6 +21,7 @@ import numpy as np
 from ...core.env import Env
 from ...core.errors import ConfigError, shorten
 from ...core.host import HostEnv
+from ...core.known_step import all_ours
 from ...core.wrapper import Wrapper, kind_of, unwrapped, wrappers_of
 from . import provenance
 from .checkpoints import RunWarning
@@ -29,7 +30,6 @@ from .tree_io import to_arrays
 MOST_NUMBERS = 20
 MOST_TOLD = 100
 """Letters of what a field was, in a message."""
-OURS = "kousoku"
 Tell = Callable[[Any], Any]
 """From a part of an environment to JSON."""
 
@@ -48,7 +48,7 @@ def env_json(env: str | Env, options: Mapping[str, Any], made: Env | None = None
         ConfigError: for an option that no JSON holds.
     """
     if isinstance(env, str):
-        own = {} if made is None or _is_ours(made) else _own(made)
+        own = {} if made is None or all_ours(made) else _own(made)
         return {"id": env, "options": _jsonable("env_options", dict(options)), "registered": True, **own}
     name = env.name if isinstance(env, HostEnv) else kind_of(env)
     return {"id": name, "options": {}, "registered": False, **_own(env)}
@@ -57,11 +57,6 @@ def env_json(env: str | Env, options: Mapping[str, Any], made: Env | None = None
 def _own(env: Env) -> dict[str, Any]:
     """Returns what is told of an environment that is not of this library."""
     return {"fields": _all_fields(env, _told), "code": _code(env), "functions": _functions(env)}
-
-
-def _is_ours(env: Env) -> bool:
-    """Tells whether an environment is of this library, whose code has a digest of its own in checkpoints."""
-    return all(type(each).__module__.partition(".")[0] == OURS for each in (unwrapped(env), *wrappers_of(env)))
 
 
 def check_same(env: Env, begun: Mapping[str, Any]) -> None:

@@ -50,15 +50,20 @@ def slots_of(agent: Agent, env: Env, shared: Any = ()) -> SlotFunctions:
     return (kernel_slots if kernels else plain_slots)(env)._replace(shared=shared)
 
 
-def shapes_of(agent: Agent, env: Env, recording: Recording) -> Shapes:
+def shapes_of(agent: Agent, env: Env, recording: Recording, unknown: Any = is_leaf_number) -> Shapes:
     """Returns the shapes of a member's first iteration; nothing is computed.
 
     JAX traces it once for all members and runs of agents that differ in numbers alone.
 
+    Args:
+        agent, env: who learns, and where.
+        recording: what is recorded.
+        unknown: which leaves of the agent are numbers that members may differ in, as `equinox.partition` takes it.
+
     Raises:
         ConfigError: for a metric that is no scalar, or has the name of what training records itself.
     """
-    numbers, structure = eqx.partition(agent, is_leaf_number)
+    numbers, structure = eqx.partition(agent, unknown)
     arrays, env_structure = partition_env(env)
     of_one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(np.shape(x), np.float32), numbers)
     key = jax.eval_shape(lambda: jax.random.key(0))

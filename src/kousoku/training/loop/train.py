@@ -22,6 +22,7 @@ from ...ops.schedules import in_run
 from ..config import TrainConfig
 from ..devices import select_devices
 from ..fine_tuning import TrainedMember, check_adoptable
+from ..guards.agent_numbers import check_agent_numbers
 from ..guards.finite_check import FiniteCheck
 from ..guards.interrupt import StopRequest, stop_on_signals
 from ..guards.memory_check import check_episodes, check_memory
@@ -84,6 +85,7 @@ def train(
             check_adoptable(begin_with, agent, each)
         config = dataclasses.replace(config, init_from=begin_with.place, init_member=begin_with.number)
     recording, members = Recording.of(tuple(config.record)), population_size(config)
+    check_agent_numbers(agent, envs.by_point[0], recording)
     check_memory(agent, envs, members, recording)
     check_episodes("eval_episodes", env, members, episodes_at_end(config, members))
     population = make_population(agent, envs, config)

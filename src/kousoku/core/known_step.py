@@ -1,0 +1,48 @@
+"""Environments whose step is the library's own, which checks need not trace: a robot's takes seconds."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from .env import Env
+from .wrapper import unwrapped, wrappers_of
+
+OURS = "kousoku"
+
+
+def is_ours(part: Any) -> bool:
+    """Tells whether a class or a function is the library's own."""
+    return part.__module__.partition(".")[0] == OURS
+
+
+def all_ours(env: Env) -> bool:
+    """Tells whether an environment and all wrappers around it are the library's own."""
+    return all(is_ours(type(each)) for each in (*wrappers_of(env), unwrapped(env)))
+
+
+def with_known_step(env: Env) -> Env:
+    """Returns the environment, whose innermost one, if it steps as the library's do, gives zeros of the same shapes."""
+    inner = unwrapped(env)
+    if not is_ours(type(inner).step):
+        return env
+    known = object.__new__(_stub_of(type(inner)))
+    for name, value in vars(inner).items():
+        object.__setattr__(known, name, value)
+    return eqx.tree_at(unwrapped, env, known, is_leaf=lambda node: node is inner)
+
+
+@functools.lru_cache(maxsize=64)
+def _stub_of(kind: type[Env]) -> type[Env]:
+    """Returns a subclass whose step gives what a reset does, all zeros."""
+
+    def step(self: Env, key: Any, state: Any, action: Any) -> Any:
+        del action
+        timestep = jax.eval_shape(self.reset, key)[1]
+        return state, jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), timestep)
+
+    return type(kind.__name__, (kind,), {"step": step, "__module__": kind.__module__})
