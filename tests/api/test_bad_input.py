@@ -64,6 +64,7 @@ cases = [
     (dict(sweep={"learning_rate": [0.1, 0.2, 0.1]}), "sweep['learning_rate']: got 0.1; give each number once"),
     (dict(record=None), "record: got None; give a list of names"), (dict(record="info"), "such as ['info']"),
     (dict(eval_max_steps=3 * 10**9), "eval_max_steps: got 3000000000"),
+    (dict(progress="yes"), "progress: got 'yes'; use True or False"), (dict(progress=1), "progress: got 1"),
     (dict(record=[3]), "record[0]: got 3"), (dict(loop=None), "loop: got None"), (dict(record_every=2.5), "got 2.5"),
     (dict(devices="all"), "devices: got 'all'"),
     (dict(agent_options=[3]), "agent_options: got [3]; give {name: value}"),
