@@ -414,10 +414,13 @@ def test_metrics_may_be_scalars_of_any_kind():
 @pytest.mark.parametrize(
     ("agent", "refusal"),
     [
-        (Telling(name="reward"), r"^metric 'reward': .*training records .*reward.* itself; rename it"),
-        (Telling(name="episodes"), r"^metric 'episodes': .*; rename it"),
-        (Telling(name="step"), r"^metric 'step': .*; rename it"),
-        (Telling(name="info.x"), r"^metric 'info.x': .*training records the environment's info under info.NAME itself"),
+        (Telling(name="reward"), r"^name of a metric: got 'reward'; training records .*reward.* itself; rename it"),
+        (Telling(name="episodes"), r"^name of a metric: got 'episodes'; .*; rename it"),
+        (Telling(name="step"), r"^name of a metric: got 'step'; .*; rename it"),
+        (
+            Telling(name="info.x"),
+            r"^name of a metric: got 'info.x'; training records the environment's info under info.NAME",
+        ),
         (Telling(scalar=False), r"^metric 'x': got \[16\]; an update returns scalars; take a mean"),
     ],
 )
@@ -555,3 +558,15 @@ def test_a_number_of_an_agent_that_python_has_to_know_is_named(use, named):
 def test_a_field_of_an_agent_that_no_program_can_be_known_by_is_named(held):
     with pytest.raises(ks.ConfigError, match=r"agent: got 'Layered'; held is an? "):
         ks.train(Layered(held=held), "GridWorld-v0", steps=10, out="", progress=False)
+
+
+def test_truth_values_of_several_agents_do_not_say_whether_to_stop():
+    with pytest.raises(ks.ConfigError, match=r"on_report: got 'truth values \[2\]'; return True or False: put all"):
+        ks.train(
+            "q_learning",
+            "GridWorld-v0",
+            steps=100,
+            seeds=2,
+            out="",
+            on_report=lambda report: report.members["reward"] > -9,
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 import pickle
@@ -12,8 +13,10 @@ import pytest
 from fresh_process import refusals
 
 import kousoku as ks
-from kousoku.core.dataset import DatasetFile, alike
-from kousoku.core.dataset_file import as_dataset, of_described, with_numbers
+from kousoku.core.dataset import Dataset, DatasetFile, alike
+from kousoku.core.dataset_file import as_dataset, load_dataset, of_described, save_dataset, with_numbers
+from kousoku.core.errors import ConfigError
+from kousoku.core.spaces import Box, Discrete
 
 BOX = ks.Box(-1.0, 1.0, (2,))
 
@@ -205,3 +208,60 @@ def test_what_is_no_name_and_no_data_set_is_refused_in_one_line():
     assert messages["load_dataset(5)"].startswith("dataset: got 5; give a kousoku.Dataset, or the .npz file")
     assert messages["load_dataset(None)"].startswith("dataset: got None; give a kousoku.Dataset, or the .npz file")
     assert messages["save_dataset(None, 'a.npz')"] == "data: got None; give a kousoku.Dataset"
+
+
+def test_what_is_no_name_of_an_environment_or_a_file_is_refused():
+    ends = "[True], [False], [[1.0]], ks.Box(0.0, 1.0, (1,)), ks.Discrete(2)"
+    calls = {more: f"ks.Dataset([[0.0]], [0], [0.0], {ends}, {more})" for more in ("env=3", "path=['x.npz']")}
+    messages = refusals(calls, "import kousoku as ks")
+    assert messages["env=3"] == "dataset.env: got 3; give the environment's id, or None"
+    assert messages["path=['x.npz']"] == "dataset.path: got ['x.npz']; give a file's name, or None"
+
+
+def broken(**more):
+    """Three rows: a whole episode of two steps, and a piece of one."""
+    ends = np.array([False, True, False])
+    arrays = {
+        "obs": [[0.0], [0.1], [0.5]], "action": [0, 1, 0], "reward": [1.0, 2.0, 4.0], "terminated": ends,
+        "truncated": [False, False, True], "next_obs": [[0.1], [0.2], [0.6]], "observation_space": Box(-1.0, 1.0, (1,)),
+        "action_space": Discrete(2),
+    }  # fmt: skip
+    return Dataset(**arrays | more)
+
+
+def test_a_piece_that_a_recording_broke_off_has_no_return(tmp_path):
+    plain, told = broken(), broken(broken_off=[False, False, True])
+    assert plain.episode_returns.tolist() == [3.0, 4.0]
+    assert told.episode_returns.tolist() == [3.0]
+    assert repr(told) == "<Dataset: 3 transitions, 1 episode, mean return 3, 1 broken off>"
+    assert told != plain
+    read = load_dataset(save_dataset(told, tmp_path / "data.npz").path)
+    assert read == told
+    assert read.broken_off.tolist() == [False, False, True]
+    for copied in (pickle.loads(pickle.dumps(told)), copy.deepcopy(told)):
+        assert copied == told
+        assert not copied.broken_off.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            {"broken_off": [True, False, False]},
+            r"dataset.broken_off\[0\]: got True; a recording breaks off where its row",
+        ),
+        ({"broken_off": [0, 0, 1]}, "dataset.broken_off: got 'int64"),
+        ({"broken_off": [True]}, "dataset.broken_off: got 'bool"),
+    ],
+)
+def test_what_says_where_a_data_set_is_from_is_looked_at(more, told):
+    with pytest.raises(ConfigError, match=f"^{told}"):
+        broken(**more)
+
+
+def test_who_says_where_it_broke_off_knows_how_episodes_end():
+    """Of a recording that ends where episodes begin, the next piece begins with what would have followed."""
+    same = {"obs": [[0.0], [0.1], [0.2]], "next_obs": [[0.1], [0.2], [0.6]]}
+    with pytest.raises(ConfigError, match="the next episode's first observation"):
+        broken(**same)
+    assert len(broken(**same, broken_off=[False, False, True])) == 3

@@ -80,3 +80,12 @@ def test_without_pandas_one_line_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ConfigError, match=r"to_frame: got 'no pandas'; pip install 'kousoku\[pandas\]', or use to_csv"):
         Run(records.grid(), None, []).to_frame()
+
+
+def test_a_metric_that_begins_as_evaluations_do_has_the_steps_of_reports():
+    record = records.network(members=2, reports=6, evaluations=2)
+    own = np.arange(12.0, dtype=np.float32).reshape(6, 2)
+    record = records.replaced(record, curves=record.curves | {"eval_loss": own})
+    found = [row for row in rows_of(record) if row["metric"] == "eval_loss"]
+    assert [row["value"] for row in found] == own.reshape(-1).tolist()
+    assert [row["step"] for row in found[::2]] == record.curves["step"].tolist()

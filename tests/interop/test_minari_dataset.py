@@ -87,3 +87,31 @@ def test_a_data_set_that_minari_wrote(tmp_path, monkeypatch):
     assert run.record.facts["status"] == "finished"
     with pytest.raises(ks.ConfigError, match=r"minari: .*`minari download cartpole/none-v0` fetches it"):
         ks.from_minari("cartpole/none-v0")
+
+
+def test_indices_begin_at_zero_and_a_tuple_is_a_dict():
+    made = SimpleNamespace(
+        id="some/data-v0",
+        observation_space=spaces.Tuple((spaces.Discrete(5, start=1), spaces.Box(-9.0, 9.0, (1,)))),
+        action_space=spaces.Discrete(2, start=1),
+        spec=SimpleNamespace(env_spec=None),
+    )
+    piece = SimpleNamespace(
+        observations=(np.array([1, 2, 5]), np.array([[0.0], [1.0], [2.0]])), actions=np.array([1, 2]),
+        rewards=np.ones(2), terminations=np.zeros(2, bool), truncations=np.zeros(2, bool),
+    )  # fmt: skip
+    empty = SimpleNamespace(
+        observations=(np.array([1]), np.zeros((1, 1))), actions=np.zeros(0, int), rewards=np.zeros(0),
+        terminations=np.zeros(0, bool), truncations=np.zeros(0, bool),
+    )  # fmt: skip
+    made.iterate_episodes = lambda: iter([empty, piece])
+    data = ks.from_minari(made)
+    assert data.action.tolist() == [0, 1]
+    assert data.obs["0"].tolist() == [0, 1]
+    assert data.next_obs["0"].tolist() == [1, 4]
+    assert data.next_obs["1"][:, 0].tolist() == [1.0, 2.0]
+    assert data.broken_off.tolist() == [False, True]
+    assert not data.episode_returns.size
+    piece.actions = np.array([0, 2])
+    with pytest.raises(ks.ConfigError, match=r"dataset's action_space: .*0, which is not in Discrete"):
+        ks.from_minari(made)

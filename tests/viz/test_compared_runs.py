@@ -342,3 +342,14 @@ def test_mistakes_are_one_line(words, message, capsys):
     assert main(["compare", *words]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert message in line
+
+
+def test_a_setting_whose_agents_all_broke_is_left_out_with_a_word():
+    points = ({"learning_rate": 0.1}, {"learning_rate": 9.0})
+    record = records.make(records.grid_env("S..G"), members=3, reports=12, points=points)
+    returns = np.random.default_rng(0).normal(size=(6, 10)).astype(np.float32)
+    returns[record.member_point == 1] = np.nan
+    swept = records.replaced(record, evaluation={"return": returns, "length": np.ones((6, 10), np.int32)})
+    with pytest.warns(UserWarning, match="sweep is compared without learning_rate 9: none of its agents has a finite"):
+        found = compare_records({"sweep": [swept], "b": [run_with(1.0)]})
+    assert [one.name for one in found.groups[0].entrants] == ["sweep: learning_rate 0.1", "b"]

@@ -127,6 +127,9 @@ def rebuild(config: dict[str, Any]) -> Agent:
     Raises:
         ConfigError: for an id that is not registered, or a hyper-parameter that was a function.
     """
+    if config["id"] not in AGENTS.ids():
+        fix = "it was made in Python; give it again as `agent`, or register its class by kousoku.register_agent"
+        raise ConfigError("agent", config["id"], fix)
     known = AGENTS.options(config["id"])
     told = values_before(AGENTS.factory(config["id"])) | {name: value for name, value in config.items() if name != "id"}
     own = {name: value for name, value in told.items() if name not in known or _described(known[name].default) != value}

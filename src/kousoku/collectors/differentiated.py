@@ -7,14 +7,26 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Array, Float, PyTree
 
+from ..core.agent_check import check_methods, parts_of, told
 from ..core.collector import SlotFunctions, Steps, TrainState
+from ..core.env import EnvSpec
 from ..core.errors import ConfigError
+from ..core.known_step import is_ours
 from ..core.timestep import Rollout
+from ..core.update_check import check_leaves, check_state
 from .rollouts import RolloutCollector, make_rollout
 from .streams import IterationKeys
+
+ASKED = {
+    "parameters": "(state) -> a tree of floating point arrays",
+    "with_parameters": "(state, parameters) -> the state that acts by those",
+    "rollout_loss": "(state, rollout, axis) -> (loss, what update is told)",
+}
+"""What an agent has beside what every agent has."""
 
 
 class DifferentiatedRollout(eqx.Module):
@@ -54,6 +66,21 @@ class DifferentiatedRollouts(RolloutCollector):
         Xu et al., Accelerated policy learning with parallel differentiable simulation, arXiv:2204.07137, section 3.2.
     """
 
+    def check_agent(self, agent: Any, spec: EnvSpec) -> None:
+        check_methods(agent, self, ASKED)
+        if all(is_ours(getattr(type(agent), name)) for name in ("init", *ASKED)):
+            return
+        key = jax.eval_shape(lambda: jax.random.key(0))
+        state = eqx.filter_eval_shape(agent.init, spec, key)
+        check_leaves(f"{type(agent).__name__}.init", state)
+        parameters = eqx.filter_eval_shape(agent.parameters, state)
+        for leaf in jax.tree.leaves(parameters):
+            if not (hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jnp.floating)):
+                fix = "give floating point arrays alone, as equinox.filter(state, equinox.is_inexact_array) does"
+                raise ConfigError(f"{type(agent).__name__}.parameters", told(parameters), fix)
+        moved = eqx.filter_eval_shape(agent.with_parameters, state, parameters)
+        check_state(f"{type(agent).__name__}.with_parameters", state, moved)
+
     def collect(
         self, agent: Any, slots: SlotFunctions, state: TrainState, keys: IterationKeys, axis: str | None
     ) -> tuple[TrainState, DifferentiatedRollout, Steps]:
@@ -67,8 +94,8 @@ class DifferentiatedRollouts(RolloutCollector):
             acting = agent.with_parameters(state.agent, parameters)
             begin = TrainState(acting, state.slots, state.carry, state.data, state.metrics)
             after, rollout, steps = make_rollout(agent, slots, begin, keys, self.return_discount)
-            value, told = agent.rollout_loss(acting, rollout, axis)
-            return check_gradient(type(agent).__name__, value, parameters), (after, rollout, steps, told)
+            value, told = _loss_of(agent, acting, rollout, axis)
+            return check_gradient(type(agent), value, parameters), (after, rollout, steps, told)
 
         gradient, (after, rollout, steps, told) = jax.grad(loss, has_aux=True)(agent.parameters(state.agent))
         slot, carry, returns = after
@@ -76,12 +103,26 @@ class DifferentiatedRollouts(RolloutCollector):
         return TrainState(state.agent, slot, carry, returns, state.metrics), made, steps
 
 
+def _loss_of(agent: Any, state: Any, rollout: Rollout, axis: str | None) -> tuple[Float[Array, ""], Any]:
+    """Returns an agent's loss of a rollout, and what it tells beside.
+
+    Raises:
+        ConfigError: for anything else than a floating point number and arrays.
+    """
+    field = f"{type(agent).__name__}.rollout_loss"
+    loss, beside = parts_of(field, agent.rollout_loss(state, rollout, axis), 2, "the loss, and what `update` is told")
+    if jnp.shape(loss) != () or not jnp.issubdtype(jnp.result_type(loss), jnp.floating):
+        raise ConfigError(field, told(loss), "give one floating point number, such as a mean over steps and slots")
+    check_leaves(field, beside)
+    return loss, beside
+
+
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def check_gradient(agent: str, loss: Float[Array, ""], parameters: PyTree[Array]) -> Float[Array, ""]:
+def check_gradient(agent: type, loss: Float[Array, ""], parameters: PyTree[Array]) -> Float[Array, ""]:
     """Returns the loss; refuses one that is differentiated and does not depend on the parameters smoothly.
 
     Args:
-        agent: whose loss it is, for the message.
+        agent: the class whose loss it is, for the message.
         loss: the loss.
         parameters: what it is differentiated by.
 
@@ -93,9 +134,10 @@ def check_gradient(agent: str, loss: Float[Array, ""], parameters: PyTree[Array]
 
 
 @partial(check_gradient.defjvp, symbolic_zeros=True)
-def _check_rate(agent: str, primals: Any, tangents: Any) -> tuple[Any, Any]:
+def _check_rate(agent: type, primals: Any, tangents: Any) -> tuple[Any, Any]:
     # JAX calls this where any tangent moves, as those of the parameters do.
     if isinstance(tangents[0], SymbolicZero):
-        fix = "no reward of this environment changes smoothly with the actions, so there is no gradient to follow"
-        raise ConfigError("agent", agent, f"{fix}; use 'ppo'")
+        fix = "no reward of this environment changes smoothly with the actions: there is no gradient; use 'ppo'"
+        own = "; or its own `act`, `with_parameters` or `rollout_loss` round, or leave the parameters out"
+        raise ConfigError("agent", agent.__name__, fix if is_ours(agent) else fix + own)
     return primals[0], tangents[0]

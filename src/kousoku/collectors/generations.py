@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import equinox as eqx
@@ -10,16 +11,28 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, UInt32
 
 from ..compiler import backends, kernels_are_on
+from ..core.agent_check import check_action, check_methods, parts_of, told
 from ..core.collector import Collector, EpisodeEnd, SlotFunctions, Steps, TrainState, largest_divisor
+from ..core.env import EnvSpec
 from ..core.errors import ConfigError, check_size
+from ..core.known_step import is_ours
 from ..core.spaces import LARGEST
-from ..core.update_check import checked_update
+from ..core.update_check import check_leaves, check_state, checked_update
 from ..core.words import plural
-from ..nn.observation_stats import Statistics
-from ..ops.normalisation import add_counts
+from ..nn.observation_stats import Statistics, begin_sums
+from ..ops.normalisation import RunningMoments, add_counts
 from .acting import begin_slots, slot_numbers
 from .episodes import EpisodeResults, PlayEpisodes
 from .streams import Stream
+
+ASKED = {
+    "ask": "(state, key) -> (candidates, state)",
+    "policy": "(state, candidate) -> policy",
+    "shared": "(state) -> what all policies share, or ()",
+    "statistics": "(state) -> moments of observations, or None",
+    "act_by": "(policy, shared, obs) -> action, a static method",
+}
+"""What an agent has beside what every agent has."""
 
 
 class Clock(eqx.Module):
@@ -82,7 +95,7 @@ class Generations(Collector):
     - `policy(state, candidate) -> policy`, a tree of arrays;
     - `shared(state)`, what all policies of a generation share, and `statistics(state)`, of observations;
     - `act_by(policy, shared, obs) -> action`, a static method;
-    - `update(state, data, key)` gets a `Generation`.
+    - `update(state, data, key, *, axis)` gets a `Generation`.
 
     Attributes:
         population_size: P, candidates of a generation.
@@ -161,6 +174,42 @@ class Generations(Collector):
     def size(self) -> tuple[str, str]:
         return "population_size", f"{self.population_size} candidates"
 
+    def check_agent(self, agent: Any, spec: EnvSpec) -> None:
+        kind = type(agent)
+        methods = [getattr(kind, name, None) for name in ASKED]
+        if all(method is not None and is_ours(method) for method in methods):
+            return
+        check_methods(agent, self, ASKED)
+        if not isinstance(inspect.getattr_static(kind, "act_by"), staticmethod):
+            raise ConfigError(f"{kind.__name__}.act_by", "a method", "make it a @staticmethod: it acts without a state")
+
+        def played(key: Any) -> Any:
+            state = agent.init(spec, key)
+            check_leaves(f"{kind.__name__}.init", state)
+            candidates, asked = self._asked(agent, state, key)
+            policy = agent.policy(asked, jax.tree.map(lambda x: x[0], candidates))
+            obs, statistics = spec.observation_space.sample(key), agent.statistics(asked)
+            _check_statistics(f"{kind.__name__}.statistics", statistics, obs)
+            return agent.act_by(policy, agent.shared(asked), obs)
+
+        action = eqx.filter_eval_shape(played, jax.eval_shape(lambda: jax.random.key(0)))
+        check_action(f"{kind.__name__}.act_by", action, spec.action_space)
+
+    def _asked(self, agent: Any, state: Any, key: PRNGKeyArray) -> tuple[PyTree[Array], Any]:
+        """Returns the candidates of a generation, [P, ...], and the agent's state, which is of the form of that before.
+
+        Raises:
+            ConfigError: for anything else that `ask` returns.
+        """
+        field = f"{type(agent).__name__}.ask"
+        candidates, asked = parts_of(field, agent.ask(state, key), 2, "the candidates [P, ...], and the state")
+        check_state(field, state, asked)
+        size = self.population_size
+        for leaf in jax.tree.leaves(candidates):
+            if not hasattr(leaf, "dtype") or jnp.shape(leaf)[:1] != (size,):
+                raise ConfigError(field, told(candidates), f"give {size} candidates, arrays [{size}, ...]")
+        return jax.tree.map(jnp.asarray, candidates), asked
+
     def init(self, agent: Any, agent_state: Any, slots: SlotFunctions, key: PRNGKeyArray) -> tuple[Any, Any, Any]:
         slot, carry = begin_slots(agent, agent_state, slots, key, self.num_envs)
         clock = Clock(jnp.zeros(self.num_envs, jnp.int32), jnp.zeros((self.num_envs, 2), jnp.uint32))
@@ -173,7 +222,7 @@ class Generations(Collector):
         self, agent: Any, slots: SlotFunctions, state: TrainState, keys: GenerationKeys, axis: str | None
     ) -> tuple[TrainState, Generation, Steps]:
         generation = state.data.generation[0]
-        candidates, asked = agent.ask(state.agent, _key(keys.member, Stream.ACT, generation))
+        candidates, asked = self._asked(agent, state.agent, _key(keys.member, Stream.ACT, generation))
         policies = jax.vmap(lambda candidate: agent.policy(asked, candidate))(candidates)
         which = self._episodes_of(keys.slots)
         play = slots.compiled(PlayEpisodes(type(agent).act_by, self.episodes_of_slot, self.max_episode_steps))
@@ -221,6 +270,18 @@ class Generations(Collector):
         """Returns the mean over each candidate's episodes of what slots tell, [B, K]."""
         by_episode = jnp.swapaxes(told, 0, 1).reshape(self.population_size, self.episodes)
         return jnp.mean(by_episode.astype(jnp.float32), axis=1)
+
+
+def _check_statistics(field: str, statistics: Any, obs: PyTree[Array]) -> None:
+    """Refuses what are no moments of such observations."""
+    fix = "give moments as kousoku.nn.observation_stats.init_obs_stats(space) makes them, or None"
+    parts = jax.tree.leaves(statistics, is_leaf=lambda part: isinstance(part, RunningMoments))
+    if not all(isinstance(part, RunningMoments) for part in parts):
+        raise ConfigError(field, told(statistics), fix)
+    try:
+        begin_sums(statistics, obs)
+    except (TypeError, KeyError, ValueError, AttributeError) as error:
+        raise ConfigError(field, told(statistics), fix) from error
 
 
 def _key(member: PRNGKeyArray, stream: Stream, generation: UInt32[Array, "2"]) -> PRNGKeyArray:

@@ -10,9 +10,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, PRNGKeyArray, PyTree
 
 from ..core.collector import Collector, EpisodeEnd, SlotFunctions, Steps, TrainState
-from ..core.dataset import ARRAYS, Dataset, DatasetFile
+from ..core.dataset import ARRAYS, Dataset, DatasetFile, alike
 from ..core.dataset_file import as_dataset, with_numbers
-from ..core.errors import ConfigError, check_size
+from ..core.env import EnvSpec
+from ..core.errors import ConfigError, check_size, shorten
 from ..core.timestep import ReplayBatch, Transition
 from ..core.update_check import checked_update
 from .acting import begin_slots
@@ -68,6 +69,23 @@ class Offline(Collector):
         """
         data = with_numbers(given(self.dataset))
         return {name: getattr(data, name) for name in ARRAYS}
+
+    @property
+    def recorded_data(self) -> dict[str, Any] | None:
+        return None if self.dataset is None else self.dataset.described()
+
+    def check_agent(self, agent: Any, spec: EnvSpec) -> None:
+        """Refuses data of another kind of environment.
+
+        Raises:
+            ConfigError: where there is no data set, its file is gone, or it is of other spaces.
+        """
+        data = with_numbers(given(self.dataset))
+        for name in ("observation_space", "action_space"):
+            found, wanted = getattr(data, name), getattr(spec, name)
+            if not alike(found, wanted, bounds=name == "action_space"):
+                what = f"dataset's {name.replace('_', ' ')}"
+                raise ConfigError(what, found, f"the environment has {shorten(wanted, 120)}")
 
     @property
     def tells_steps(self) -> bool:

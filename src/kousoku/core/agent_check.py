@@ -11,40 +11,89 @@ import numpy as np
 from .agent import Agent
 from .env import EnvSpec
 from .env_shapes import shapes
-from .errors import ConfigError, shorten
+from .errors import ConfigError, check_takes, shorten
 from .known_step import is_ours
 from .spaces import Space
+from .update_check import check_leaves
 
 KINDS = {"i": "iu", "u": "iu", "f": "iuf"}
 """Which kinds of numbers stand for those of a space: whole ones for whole ones, either for the others."""
+NUMBERS = {2: "two", 3: "three"}
 
 
-def check_answers(agent: Agent, spec: EnvSpec) -> None:
-    """Refuses an agent whose `act` gives something else than an action of the space, what it carries on, and extras.
+def check_agent(agent: Agent, spec: EnvSpec) -> None:
+    """Refuses an agent of one's own that lacks what it learns from asks of it, or whose methods give something else.
 
     It is traced, which takes milliseconds, and neither compiled nor run. What the library's own agents answer is known.
 
     Raises:
-        ConfigError: for another number of answers, no action of the space, or another carry than `initial_carry` gives.
+        ConfigError: naming the method, what it gives, and what it should.
     """
-    if is_ours(type(agent).act):
-        return
-    field, key = f"{type(agent).__name__}.act", jax.eval_shape(lambda: jax.random.key(0))
+    kind, key = type(agent), jax.eval_shape(lambda: jax.random.key(0))
+    agent.learns_from.check_agent(agent, spec)
+    if not is_ours(kind.init):
+        check_leaves(f"{kind.__name__}.init", eqx.filter_eval_shape(agent.init, spec, key))
+    if not is_ours(kind.act):
+        check_takes(f"{kind.__name__}.act", agent.act, ("state", "obs", "carry", "key"), ("greedy",))
+        for greedy in (False, True):
+            _check_answers(agent, spec, greedy)
+
+
+def _check_answers(agent: Agent, spec: EnvSpec, greedy: bool) -> None:
+    """Refuses another number of answers than three, no action of the space, or another carry than the first."""
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    field = f"{type(agent).__name__}.act{' (greedy=True)' if greedy else ''}"
 
     def answers(key: Any) -> Any:
         state, obs = agent.init(spec, key), spec.observation_space.sample(key)
         carry = agent.initial_carry(state)
-        made = agent.act(state, obs, carry, key)
-        if not isinstance(made, tuple | list) or len(made) != 3:
-            got = f"{type(made).__name__}{f' of {len(made)}' if isinstance(made, tuple | list) else ''}"
-            raise ConfigError(field, got, "return three things: the action, what is carried on, and extras or None")
-        return made[0], made[1], carry
+        made = agent.act(state, obs, carry, key, greedy=greedy)
+        action, carried, _ = parts_of(field, made, 3, "the action, what is carried on, and extras or None")
+        return action, carried, carry
 
     action, carry, first = eqx.filter_eval_shape(answers, key)
-    if not is_like_action(action, spec.action_space, key):
-        raise ConfigError(field, told(action), f"it should give an action of {shorten(spec.action_space)}")
+    check_action(field, action, spec.action_space)
     if jax.tree.structure(carry) != jax.tree.structure(first) or shapes(carry) != shapes(first):
         raise ConfigError(f"{field}'s carry", told(carry), f"carry on what is like `initial_carry`: {told(first)}")
+
+
+def check_methods(agent: Agent, collector: object, methods: dict[str, str]) -> None:
+    """Refuses an agent without one of the methods that what it learns from asks of it.
+
+    Args:
+        agent: the agent.
+        collector: what it learns from, for the message.
+        methods: what each takes and gives, by its name.
+
+    Raises:
+        ConfigError: naming the first that is missing.
+    """
+    for name, does in methods.items():
+        if not callable(getattr(agent, name, None)):
+            fix = f"one that learns from {type(collector).__name__} has {name}{does}"
+            raise ConfigError(f"{type(agent).__name__}.{name}", ..., fix)
+
+
+def parts_of(field: str, made: Any, count: int, what: str) -> Any:
+    """Returns what a method returned, a tuple of so many parts.
+
+    Raises:
+        ConfigError: for anything else, saying what the parts are.
+    """
+    if isinstance(made, tuple | list) and len(made) == count:
+        return made
+    got = f"{type(made).__name__} of {len(made)}" if isinstance(made, tuple | list) else told(made)
+    raise ConfigError(field, got, f"return {NUMBERS[count]} things: {what}")
+
+
+def check_action(field: str, action: Any, space: Space) -> None:
+    """Refuses what is no action of a space, from its shapes.
+
+    Raises:
+        ConfigError: with the space.
+    """
+    if not is_like_action(action, space, jax.eval_shape(lambda: jax.random.key(0))):
+        raise ConfigError(field, told(action), f"it should give an action of {shorten(space)}")
 
 
 def is_like_action(given: Any, space: Space, key: Any) -> bool:
@@ -59,4 +108,9 @@ def is_like_action(given: Any, space: Space, key: Any) -> bool:
 
 def told(given: Any) -> Any:
     """Returns dtype and shape of each part of what was given in place of something else, for a message."""
-    return jax.tree.map(lambda leaf: f"{np.result_type(leaf)}{list(np.shape(leaf))}", given)
+
+    def word(leaf: Any) -> str:
+        known = hasattr(leaf, "dtype") or isinstance(leaf, bool | int | float | complex)
+        return f"{np.result_type(leaf)}{list(np.shape(leaf))}" if known else shorten(leaf)
+
+    return jax.tree.map(word, given)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
+from .env import EnvSpec
 from .timestep import Transition
 
 
@@ -250,6 +251,19 @@ class Collector(eqx.Module):
         None: the collector has to take them itself, by compiled functions of the environment.
         """
         del keys
+        return None
+
+    def check_agent(self, agent: Any, spec: EnvSpec) -> None:
+        """Refuses an agent that lacks what this collector asks of it, before anything is compiled. By default none.
+
+        Raises:
+            ConfigError: naming the method, or what does not fit.
+        """
+        del agent, spec
+
+    @property
+    def recorded_data(self) -> dict[str, Any] | None:
+        """What a run folder tells of recorded data that is learned from, as JSON; None where agents act themselves."""
         return None
 
     @property

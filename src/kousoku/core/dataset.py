@@ -16,6 +16,7 @@ from .errors import ConfigError
 from .spaces import Box, Dict, Discrete, MultiDiscrete, Space
 from .words import plural
 
+BROKEN_OFF = "broken_off"
 ARRAYS = ("obs", "action", "reward", "terminated", "truncated", "next_obs")
 DIGITS = 16
 """Of a data set's hash, as files and messages have it."""
@@ -27,7 +28,7 @@ class Dataset:
 
     `next_obs` is always the true successor of (`obs`, `action`), also of an episode's last step: never the observation
     after a reset. An episode that goes on has `next_obs` of a row as `obs` of the next one; where a recording breaks
-    off, that row is truncated.
+    off, that row is truncated, and `broken_off` says that it was no clock.
 
     A data set is equal to another one with the same hash, which is that of its numbers and spaces.
 
@@ -39,6 +40,8 @@ class Dataset:
         observation_space, action_space: the environment's.
         env: the environment's id; None where nobody says.
         path: the file that it was read from or written to; None for none.
+        broken_off: [N] whether the recording broke off after the row, where an episode went on: a truncated row, whose
+            episode has no return; None where nobody says.
 
     Raises:
         ConfigError: for arrays that are no transitions of such an environment, naming the first entry.
@@ -59,6 +62,7 @@ class Dataset:
     action_space: Any
     env: str | None = None
     path: str | None = None
+    broken_off: Any = None
 
     def __post_init__(self) -> None:
         for name in ("observation_space", "action_space"):
@@ -77,12 +81,20 @@ class Dataset:
             else:
                 made = _flags(f"dataset.{name}", given, size)
             object.__setattr__(self, name, made)
+        if self.broken_off is not None:
+            object.__setattr__(self, "broken_off", _flags("dataset.broken_off", self.broken_off, size))
+            fix = "a recording breaks off where its row is truncated"
+            _refuse_first("dataset.broken_off", self.broken_off, self.truncated | ~self.broken_off, fix)
+        for name in ("env", "path"):
+            if not isinstance(getattr(self, name), str | None):
+                what = "the environment's id" if name == "env" else "a file's name"
+                raise ConfigError(f"dataset.{name}", getattr(self, name), f"give {what}, or None")
         _check_order(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Takes over what was copied or sent from another process; its arrays cannot be written to there either."""
         self.__dict__.update(state)
-        for name in ARRAYS:
+        for name in self._held:
             for _, array in named_arrays(name, getattr(self, name)):
                 array.setflags(write=False)
 
@@ -98,17 +110,24 @@ class Dataset:
     def __repr__(self) -> str:
         name, returns = "" if self.env is None else f" of {self.env}", self.episode_returns
         mean = f", mean return {returns.mean():.6g}" if returns.size else ""
-        return f"<Dataset{name}: {len(self):,} transitions, {plural(returns.size, 'episode')}{mean}>"
+        broken = 0 if self.broken_off is None else int(self.broken_off.sum())
+        pieces = f", {broken} broken off" if broken else ""
+        return f"<Dataset{name}: {len(self):,} transitions, {plural(returns.size, 'episode')}{mean}{pieces}>"
 
     @cached_property
     def hash(self) -> str:
         """The SHA-256 of its numbers and spaces, the first 16 digits."""
         digest = hashlib.sha256(repr((self.observation_space, self.action_space)).encode())
-        for name in ARRAYS:
+        for name in self._held:
             for path, array in named_arrays(name, getattr(self, name)):
                 digest.update(f"{path} {array.dtype} {array.shape}".encode())
                 digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()[:DIGITS]
+
+    @property
+    def _held(self) -> tuple[str, ...]:
+        """The names of its arrays."""
+        return ARRAYS if self.broken_off is None else (*ARRAYS, BROKEN_OFF)
 
     @property
     def ends(self) -> np.ndarray:
@@ -117,10 +136,10 @@ class Dataset:
 
     @cached_property
     def episode_returns(self) -> np.ndarray:
-        """The undiscounted return of each episode whose end is here, [E] float64."""
+        """The undiscounted return of each episode whose end is here, [E] float64; not of those broken off."""
         last = np.flatnonzero(self.ends)
-        sums = np.cumsum(self.reward, dtype=np.float64)[last]
-        return np.diff(sums, prepend=0.0)
+        returns = np.diff(np.cumsum(self.reward, dtype=np.float64)[last], prepend=0.0)
+        return returns if self.broken_off is None else returns[~self.broken_off[last]]
 
     @cached_property
     def moments(self) -> Any:
@@ -257,13 +276,14 @@ def _check_order(data: Dataset) -> None:
         follows &= (after[:-1] == obs[1:]).all(axis=axes)
         differs |= (after[:-1] != obs[:-1]).any(axis=axes)
     ended = data.ends[:-1]
+    judged = ended if data.broken_off is None else np.zeros_like(ended)  # who says that knows how episodes end
     broken = np.flatnonzero(~ended & ~follows)
     if broken.size:
         row = int(broken[0])
         fix = f"it is not obs[{row + 1}], and the episode goes on; mark its last row terminated or truncated"
         raise ConfigError(f"dataset.next_obs[{row}]", "another observation", fix)
-    if ended.any() and follows[ended].all() and differs.any():
-        row = int(np.flatnonzero(ended)[0])
+    if judged.any() and follows[judged].all() and differs.any():
+        row = int(np.flatnonzero(judged)[0])
         fix = f"after every episode's end it is obs[{row + 1}], that after the reset; give what the last step led to"
         raise ConfigError(f"dataset.next_obs[{row}]", "the next episode's first observation", fix)
 

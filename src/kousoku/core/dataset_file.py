@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .dataset import ARRAYS, Dataset, DatasetFile, absolute, named_arrays
+from .dataset import ARRAYS, BROKEN_OFF, Dataset, DatasetFile, absolute, named_arrays
 from .errors import ConfigError
 from .output_file import output_file
 from .spaces import Box, Dict, Discrete, MultiDiscrete, Space
@@ -42,7 +42,8 @@ def save_dataset(data: Dataset, path: str | os.PathLike[str]) -> Dataset:
         raise ConfigError("path", str(path), f"use a name that ends in {SUFFIX}")
     spaces = {name: _told(getattr(data, name)) for name in ("observation_space", "action_space")}
     about = json.dumps({"format": FORMAT, "env": data.env, **spaces})
-    arrays = {path: array for name in ARRAYS for path, array in named_arrays(name, getattr(data, name))}
+    held = ARRAYS if data.broken_off is None else (*ARRAYS, BROKEN_OFF)
+    arrays = {path: array for name in held for path, array in named_arrays(name, getattr(data, name))}
     part = target.with_name(target.name + ".part")
     try:
         with part.open("wb") as file:
@@ -70,7 +71,8 @@ def load_dataset(path: str | os.PathLike[str]) -> Dataset:
             if about["format"] != FORMAT:
                 fix = f"it has format {about['format']!r}, and this version of Kousoku reads format {FORMAT}"
                 raise ConfigError("dataset", str(path), f"{fix}; install the one that wrote it")
-            arrays = {name: _gathered(name, file) for name in ARRAYS}
+            held = (*ARRAYS, BROKEN_OFF) if BROKEN_OFF in file.files else ARRAYS
+            arrays = {name: _gathered(name, file) for name in held}
         spaces = {name: _space(about[name]) for name in ("observation_space", "action_space")}
     except (OSError, ValueError, EOFError, KeyError, TypeError, zipfile.BadZipFile) as error:
         if isinstance(error, ConfigError):

@@ -98,8 +98,10 @@ def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
-def check_takes(field: str, function: Callable[..., Any], names: tuple[str, ...]) -> None:
-    """Refuses a function that cannot be called with so many arguments, by their place.
+def check_takes(
+    field: str, function: Callable[..., Any], names: tuple[str, ...], keywords: tuple[str, ...] = ()
+) -> None:
+    """Refuses a function that cannot be called with so many arguments by their place, and others by name.
 
     Raises:
         ConfigError: naming the field and the arguments.
@@ -109,10 +111,11 @@ def check_takes(field: str, function: Callable[..., Any], names: tuple[str, ...]
     except ValueError:  # some written in C do not tell
         return
     try:
-        signature.bind(*names)
+        signature.bind(*names, **dict.fromkeys(keywords))
     except TypeError as error:
         name = getattr(function, "__qualname__", type(function).__name__)
-        raise ConfigError(field, f"{name}{signature}", f"use a function of ({', '.join(names)})") from error
+        wanted = ", ".join((*names, *(("*", *keywords) if keywords else ())))
+        raise ConfigError(field, f"{name}{signature}", f"use a function of ({wanted})") from error
 
 
 def check_number(
@@ -220,7 +223,8 @@ def _hint(name: str, known: list[str]) -> str:
         return meant(theirs[0], known) or ""
     if close := nearest(name, known, 1, ALIKE if ours else 0.5):
         return f"did you mean {close[0]!r}?"
-    return "other agents or commands have it" if ours else f"known: {', '.join(known) or 'none'}"
+    names = f"known: {', '.join(known) or 'none'}"
+    return f"other agents or commands have it; {names}" if ours else names
 
 
 def check_all(field: str, values: Iterable[Any], check: Callable[[str, Any], object]) -> None:

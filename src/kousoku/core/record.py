@@ -17,6 +17,13 @@ from .synonyms import former_name
 
 REPORT = "report.html"
 """The file in a run folder that tells of the run."""
+EVALUATIONS = ("eval_return", "eval_length", "eval_held_out")
+"""The curves of evaluations on the way, whose steps are "eval_step"."""
+
+
+def steps_of(curve: str) -> str:
+    """Returns the name of the curve that has the steps of another one's points."""
+    return "eval_step" if curve in EVALUATIONS else "step"
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,8 +33,9 @@ class RunRecord:
     Attributes:
         path: the run folder; None for a run that was not saved.
         config: what was asked for, as JSON: {"agent": {"id", ...}, "env": {"id", ...}, "steps", "seeds", "sweep",
-            "record", "record_every", "loop", "eval_episodes", "sources": {part: {setting: "given", "swept", "tuned"
-            or "from SOURCE" of a preset's}}, "begun_for" (the steps that shares in schedules are of)}.
+            "record", "record_every", "loop", "eval_episodes", "data" (the recorded data that was learned from, if any),
+            "sources": {part: {setting: "given", "swept", "tuned" or "from SOURCE" of a preset's}}, "begun_for" (the
+            steps that shares in schedules are of)}.
         facts: what happened, as JSON: {"status": "finished" | "interrupted" | "diverged" | "unfinished"
             (killed, or still on its way), "trouble" (what became NaN, where; or None), "steps" (done, each member),
             "lanes" (N), "seconds", "first_block_seconds" (of these, the first block's, which is compiled),
@@ -77,6 +85,11 @@ class RunRecord:
     def __repr__(self) -> str:
         what = " on ".join(str(self.config.get(part, {}).get("id", "?")) for part in ("agent", "env"))
         return f"<RunRecord of {what}: {self.num_members} members, curves {', '.join(self.curves)}>"
+
+    @property
+    def of_recorded_data(self) -> bool:
+        """Whether agents learned from recorded data and did not act, so that their rewards show no learning."""
+        return bool(self.config.get("data") or self.config.get("agent", {}).get("dataset"))
 
     @property
     def num_members(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Shaped
 
 from .output_file import output_file
-from .record import RunRecord
+from .record import RunRecord, steps_of
 
 OWN = ("step", "seconds", "seed", "metric", "value")
 
@@ -27,7 +27,7 @@ def tidy_columns(record: RunRecord) -> dict[str, Shaped[np.ndarray, " rows"]]:
     for metric, values in record.curves.items():
         if values.ndim != 2:  # the steps and the times themselves
             continue
-        step = np.asarray(record.curves["eval_step" if metric.startswith("eval_") else "step"])
+        step = np.asarray(record.curves[steps_of(metric)])
         columns = {"step": step, "seconds": _seconds(record, step)}
         part = {name: np.repeat(column, members) for name, column in columns.items()}
         part["seed"] = np.tile(record.member_seed, len(step))

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .env_shapes import shapes
-from .errors import ConfigError
+from .errors import ConfigError, shorten
 
 MOST_TOLD = 3
 """How many parts of a state that have changed are named."""
@@ -33,13 +33,41 @@ def checked_update(agent: Any, before: Any, made: Any, parts: int = 2) -> Any:
     field = f"{type(agent).__name__}.{method}"
     if not isinstance(made, (tuple, list)) or len(made) != parts:
         raise ConfigError(field, _kind(made), f"return the new state, and a dict of scalars to record{more}")
-    if jax.tree.structure(made[0]) != jax.tree.structure(before) or shapes(made[0]) != shapes(before):
-        old, new = (dict.fromkeys(shapes(state)) for state in (before, made[0]))
-        got = f"a state with {_told(new.keys() - old.keys())}"
-        raise ConfigError(field, got, f"return one like the one given, with {_told(old.keys() - new.keys())}")
+    check_state(field, before, made[0])
     metrics = {name: _held(value) for name, value in made[1].items()} if isinstance(made[1], dict) else made[1]
     check_metrics(metrics)
     return made[0], metrics, *made[2:]
+
+
+def check_state(field: str, before: Any, after: Any) -> None:
+    """Refuses a state of another form than the one before.
+
+    Raises:
+        ConfigError: naming the parts that differ.
+    """
+    check_leaves(field, after)
+    if jax.tree.structure(after) != jax.tree.structure(before) or _shapes(after) != _shapes(before):
+        old, new = (dict.fromkeys(_shapes(state)) for state in (before, after))
+        got = f"a state with {_told(new.keys() - old.keys())}"
+        raise ConfigError(field, got, f"return one like the one given, with {_told(old.keys() - new.keys())}")
+
+
+def check_leaves(field: str, state: Any) -> None:
+    """Refuses a state with a leaf that is no array and no number: a function, a text.
+
+    Raises:
+        ConfigError: naming the first.
+    """
+    for path, leaf in jax.tree_util.tree_leaves_with_path(state):
+        if not hasattr(leaf, "dtype") and not isinstance(leaf, bool | int | float | complex):
+            what = f"{jax.tree_util.keystr(path) or 'itself'}, {shorten(leaf)}"
+            fix = "a state is arrays; what is none belongs into a field of the agent, or eqx.field(static=True)"
+            raise ConfigError(field, f"a state with {what}", fix)
+
+
+def _shapes(state: Any) -> list[tuple[str, tuple[int, ...], str]]:
+    """Returns path, shape and dtype of every leaf, as a program has it: 64 bits only where JAX has them."""
+    return shapes(jax.eval_shape(lambda state: state, state))
 
 
 def _told(leaves: Iterable[tuple[str, tuple[int, ...], str]]) -> str:

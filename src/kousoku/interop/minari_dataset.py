@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+import jax
 import numpy as np
 
 from ..core.dataset import Dataset
 from ..core.errors import ConfigError
-from ..core.spaces import Dict, Space
+from ..core.spaces import Space
 from .host.spaces import our_space
+from .host.values import batched, leaves_of
 
 
 def from_minari(data: Any) -> Dataset:
@@ -29,16 +31,16 @@ def from_minari(data: Any) -> Dataset:
         data = _loaded(data)
     if not hasattr(data, "iterate_episodes"):
         raise ConfigError("dataset", type(data).__name__, "give a minari.MinariDataset, or the id of one")
-    observations, actions = (
-        our_space("observation_space", data.observation_space),
-        our_space("action_space", data.action_space),
-    )
-    episodes = [_transitions(observations, actions, episode) for episode in data.iterate_episodes()]
+    spaces = {name: our_space(name, getattr(data, name)) for name in ("observation_space", "action_space")}
+    seen, taken = (_Reader(name, getattr(data, name), ours) for name, ours in spaces.items())
+    episodes = [_transitions(seen, taken, episode) for episode in data.iterate_episodes() if len(episode.rewards)]
     if not episodes:
-        raise ConfigError("dataset", getattr(data, "id", None), "it has no episode")
-    parts = [_concatenated(part) for part in zip(*episodes, strict=True)]
+        raise ConfigError("dataset", getattr(data, "id", None), "it has no episode with a step")
+    arrays = jax.tree.map(lambda *parts: np.concatenate(parts), *episodes)
+    if not arrays["broken_off"].any():
+        del arrays["broken_off"]
     env = data.spec.env_spec.id if data.spec.env_spec is not None else None
-    return Dataset(*parts, observation_space=observations, action_space=actions, env=env)
+    return Dataset(**arrays, **spaces, env=env)
 
 
 def _loaded(id: str) -> Any:
@@ -53,27 +55,43 @@ def _loaded(id: str) -> Any:
         raise ConfigError("dataset", id, f"minari: {why}; `minari download {id}` fetches it") from error
 
 
-def _transitions(observations: Space, actions: Space, episode: Any) -> tuple[Any, ...]:
-    """Returns obs, action, reward, terminated, truncated and next_obs of one episode of Minari's."""
+class _Reader:
+    """What reads the values of a space of theirs as arrays of ours: indices from 0, a Tuple as a dict.
+
+    Attributes:
+        what: the name of their space, for messages.
+        leaves: the arrays of their space.
+        structure: the tree of ours.
+    """
+
+    def __init__(self, what: str, theirs: Any, ours: Space) -> None:
+        self.what, self.leaves = what, leaves_of(theirs)
+        self.structure = jax.tree.structure(jax.eval_shape(ours.sample, jax.eval_shape(lambda: jax.random.key(0))))
+
+    def __call__(self, values: Any) -> Any:
+        """Returns T values that come together, [T, ...] each part.
+
+        Raises:
+            ConfigError: for what is not in the space.
+        """
+        try:
+            return jax.tree.unflatten(self.structure, batched(self.leaves, values))
+        except (ValueError, KeyError, TypeError, IndexError) as error:
+            raise ConfigError(f"dataset's {self.what}", ..., f"it has other values: {error}") from error
+
+
+def _transitions(observations: _Reader, actions: _Reader, episode: Any) -> dict[str, Any]:
+    """Returns one episode of Minari's as the arrays of a data set."""
     terminated, truncated = (np.array(ends, bool) for ends in (episode.terminations, episode.truncations))
-    truncated[-1] |= not terminated[-1]
-    return (
-        _rows(observations, episode.observations, slice(None, -1)),
-        _rows(actions, episode.actions, slice(None)),
-        np.asarray(episode.rewards),
-        terminated,
-        truncated,
-        _rows(observations, episode.observations, slice(1, None)),
-    )
-
-
-def _rows(space: Space, value: Any, rows: slice) -> Any:
-    if isinstance(space, Dict):
-        return {name: _rows(part, value[name], rows) for name, part in space.spaces.items()}
-    return np.asarray(value)[rows]
-
-
-def _concatenated(parts: tuple[Any, ...]) -> Any:
-    if isinstance(parts[0], dict):
-        return {name: _concatenated(tuple(part[name] for part in parts)) for name in parts[0]}
-    return np.concatenate(parts)
+    broken_off = np.zeros_like(truncated)
+    broken_off[-1] = not (terminated[-1] or truncated[-1])
+    seen = observations(episode.observations)
+    return {
+        "obs": jax.tree.map(lambda x: x[:-1], seen),
+        "action": actions(episode.actions),
+        "reward": np.asarray(episode.rewards),
+        "terminated": terminated,
+        "truncated": truncated | broken_off,
+        "next_obs": jax.tree.map(lambda x: x[1:], seen),
+        "broken_off": broken_off,
+    }

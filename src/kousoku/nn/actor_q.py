@@ -230,7 +230,7 @@ def check_learnable(space: Space, policy: str) -> Box | Discrete:
     if isinstance(space, Discrete) and policy != "deterministic":
         return space
     if not isinstance(space, Box) or space.dtype.kind != "f":
-        discrete = "'sac' and 'dqn' learn Discrete actions, 'bc' and 'iql' from data"
+        discrete = "of one Discrete action 'sac' and 'dqn' learn, and 'bc' and 'iql' from data"
         fix = f"it has to be a Box of floating point numbers; {discrete}; 'ppo' learns any"
         raise ConfigError("action space", shorten(space), fix)
     check_bounded("action space", shorten(space), INSTEAD, space)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -167,17 +168,24 @@ def _entrants(name: str, record: RunRecord, points: Sequence[int]) -> list[tuple
         fix = "it was not evaluated; train with eval_episodes, or let it come to its end"
         raise ConfigError("compare", name, fix)
     found: list[tuple[str, str, Entrant]] = []
+    broken: list[str] = []
     for point in points:
         values = record.points[point]
         own = _of_point(record, point)
         returns = np.asarray(own.evaluation["return"], np.float64)
         finite = np.asarray(np.isfinite(returns).all(axis=1))
         if not finite.any():
-            raise ConfigError("compare", name, "none of its agents has a finite return; leave it out")
+            broken.append(setting(values))
+            continue
         rivals = sum(of_env(other) == of_env(values) for other in record.points)
         label = well_formed(f"{name}: {setting(of_agent(values))}" if rivals > 1 else name)
         entrant = Entrant(label, own, returns[finite].mean(axis=1), int((~finite).sum()))
         found.append((_env_key(own), _env_words(own), entrant))
+    if not found:
+        raise ConfigError("compare", name, "none of its agents has a finite return; leave it out")
+    if broken:
+        text = f"{name} is compared without {'; '.join(broken)}: none of its agents has a finite return"
+        warnings.warn(text, UserWarning, stacklevel=4)
     return found
 
 

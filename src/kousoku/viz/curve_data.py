@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float
 
-from ..core.record import RunRecord
+from ..core.record import RunRecord, steps_of
 from ..core.words import plural
 from .estimates import estimate
 from .ranking import score
@@ -22,7 +22,7 @@ ESTIMATED = "reward_per_episode"
 OF_EPISODES = ("return", "length", "value_estimate", "discounted_return", "value_bias")
 """Curves that are means over the episodes of a report."""
 DATA_REWARD = "mean reward of the minibatches"
-"""What the curve "reward" is of where `is_of_data`."""
+"""What the curve "reward" is of where agents learned from recorded data."""
 
 
 @dataclass(frozen=True)
@@ -76,17 +76,12 @@ def wants_log_axis(name: str, members: np.ndarray) -> bool:
     return bool(name == "length" and known.size and known.min() > 0 and known.max() > 20 * known.min())
 
 
-def is_of_data(record: RunRecord) -> bool:
-    """Tells whether agents learned from recorded data and did not act, so that their rewards show no learning."""
-    return bool(record.config.get("agent", {}).get("dataset"))
-
-
 def what_is_told(record: RunRecord, name: str, otherwise: str) -> str:
     """Returns what a curve is of: of returns, whether the agent cuts its episodes; of rewards, whose they are."""
     limit = own_limit(record) if name == "return" else None
     if limit is not None:
         return f"return of the first {plural(limit, 'step')} of each episode: training plays no more"
-    return DATA_REWARD if name == "reward" and is_of_data(record) else otherwise
+    return DATA_REWARD if name == "reward" and record.of_recorded_data else otherwise
 
 
 def own_limit(record: RunRecord) -> int | None:
@@ -165,7 +160,7 @@ def curve(record: RunRecord, name: str, limit: int = 400) -> Curve:
         members = held(members)
     points = [estimate(record, members[:, record.member_point == p]) for p in range(len(record.points))]
     mean, low, high = (np.stack([getattr(point, part) for point in points], axis=1) for part in ("mean", "low", "high"))
-    step = np.asarray(record.curves["eval_step" if name.startswith("eval_") else "step"], np.float64)[ends]
+    step = np.asarray(record.curves[steps_of(name)], np.float64)[ends]
     return Curve(step, _seconds(record, step), mean, low, high, members)
 
 

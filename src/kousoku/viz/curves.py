@@ -59,7 +59,9 @@ def plot_returns(record: RunRecord, ax: Axes | None = None) -> Figure:
     record = with_derived_curves(record)
     name = returns_curve(record)
     if name is None:
-        raise ConfigError("plot_returns", title(record), "no return was recorded; train with record=['returns']")
+        recorded = {"return", "reward"} & set(record.curves)
+        fix = "every return is NaN" if recorded else "no return was recorded; train with record=['returns']"
+        raise ConfigError("plot_returns", title(record), fix)
     return _plot(record, name, ax)
 
 

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core.record import RunRecord
+from ..core.record import EVALUATIONS, RunRecord
 from .curve_data import (
     ESTIMATED,
     Curve,
     curve,
     evaluation_of,
-    is_of_data,
     primary_curve,
     wants_log_axis,
     what_is_told,
@@ -119,7 +118,11 @@ def losses(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
 
 def loss_names(record: RunRecord) -> list[str]:
     """Returns the curves of the updates' metrics: those with a known meaning first."""
-    names = [n for n in record.curves if n not in OTHERS and not n.startswith(("info.", "eval_"))]
+    names = [
+        n
+        for n in record.curves
+        if n not in OTHERS and n not in ("eval_step", *EVALUATIONS) and not n.startswith("info.")
+    ]
     there = [n for n in names if np.isfinite(np.asarray(record.curves[n], np.float64)).any()]
     return [n for n in LOSSES if n in there] + [n for n in there if n not in LOSSES]
 
@@ -132,7 +135,7 @@ def _curve_names(record: RunRecord) -> list[str]:
     first = primary_curve(record)
     evaluated = first == "reward" and len(record.curves.get("eval_step", ())) > 1
     leading = [name for name in (first, "eval_return" if evaluated else None) if name in record.curves]
-    leading = leading[::-1] if is_of_data(record) else leading
+    leading = leading[::-1] if record.of_recorded_data else leading
     others = [n for n in record.curves if n in ("return", "length", "td_error", "value_error") or n.startswith("info.")]
     useful = [n for n in others if n != first and not np.isnan(np.asarray(record.curves[n], np.float64)).all()]
     return leading + useful

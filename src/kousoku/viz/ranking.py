@@ -51,7 +51,7 @@ def score(record: RunRecord) -> Score:
     episodes = record.curves.get("episodes")
     for name, words in (("return", "return"), ("reward", "reward per step")):
         values = record.curves.get(name)
-        if values is None or not has_values(values):
+        if values is None or not has_values(values) or (name == "reward" and record.of_recorded_data):
             continue
         tail = slice(-max(1, len(values) // 10), None)
         weights = episodes[tail] if name == "return" and episodes is not None else None

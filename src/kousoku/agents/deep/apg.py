@@ -240,7 +240,7 @@ class APG(Agent):
             )
 
         policy_loss = -jnp.mean(jnp.where(first_steps(rollout), returns(1.0), 0.0))
-        policy_loss = check_gradient(type(self).__name__, policy_loss, state.network)  # the entropy always has one
+        policy_loss = check_gradient(type(self), policy_loss, state.network)  # the entropy always has one
         entropy = jnp.mean(rollout.extras)
         samples = None
         if self.critic:

@@ -15,10 +15,10 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 from ...collectors.offline import Offline, given
 from ...compiler import kernel
 from ...core.agent import Agent
-from ...core.dataset import Dataset, DatasetFile, alike
+from ...core.dataset import Dataset, DatasetFile
 from ...core.dataset_file import as_dataset, with_numbers
 from ...core.env import EnvSpec
-from ...core.errors import ConfigError, check_flag, check_number, check_size, shorten
+from ...core.errors import check_flag, check_number, check_size
 from ...core.spaces import Box, Discrete
 from ...core.timestep import ReplayBatch
 from ...nn.actor_q import ActorQ, ActorQBuilder, ActorQConfig, check_actor_q, check_learnable, to_action
@@ -116,13 +116,9 @@ class OfflineAgent(Agent):
         Raises:
             ConfigError: where there is no data set, its file is gone, or it is of other spaces.
         """
-        data = with_numbers(given(self.dataset))
-        for name in ("observation_space", "action_space"):
-            found, wanted = getattr(data, name), getattr(spec, name)
-            if not alike(found, wanted, bounds=name == "action_space"):
-                what = f"dataset's {name.replace('_', ' ')}"
-                raise ConfigError(what, found, f"the environment has {shorten(wanted, 120)}")
-        return dataclasses.replace(self, dataset=data)
+        made = dataclasses.replace(self, dataset=with_numbers(given(self.dataset)))
+        made.learns_from.check_agent(made, spec)
+        return made
 
     def optimiser(self) -> optax.GradientTransformation:
         """Returns the optax transformation of the gradients."""

@@ -12,8 +12,10 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from ...collectors.generations import Generation, Generations
 from ...core.agent import Agent
+from ...core.agent_check import parts_of
 from ...core.env import EnvSpec
-from ...core.errors import check_flag, check_number, check_size
+from ...core.errors import ConfigError, check_flag, check_number, check_size
+from ...core.update_check import check_metrics
 from ...nn.fits import check_builder, check_has_numbers
 from ...nn.observation_stats import (
     Scalings,
@@ -160,7 +162,7 @@ class EvolutionStrategy(Agent):
         """Learns from a generation, which is whole on every device: nothing is left to sum over an axis."""
         del axis
         fitness = data.episode_return + self.alive_bonus_offset * data.length
-        mean, search, metrics = self.tell(state, data.candidates, fitness, key)
+        mean, search, metrics = self._told(state, data.candidates, fitness, key)
         moved = jnp.linalg.norm(mean - parameters(state.policy))
         spread = {
             "return_min": jnp.min(data.episode_return),
@@ -171,6 +173,21 @@ class EvolutionStrategy(Agent):
         observations = merge_obs_stats(state.observations, data.observed)
         policy = self.policy(state, mean)
         return EvolutionState(policy, search, observations, counted(state.step, data.steps)), spread | metrics
+
+    def _told(self, state: EvolutionState, candidates: Any, fitness: Any, key: Any) -> tuple[Any, Any, Scalars]:
+        """Returns what `tell` returns.
+
+        Raises:
+            ConfigError: for anything else than a mean of as many numbers as before, a tree and scalars.
+        """
+        field, what = f"{type(self).__name__}.tell", "the mean, what is kept beside it, and a dict of scalars"
+        mean, search, metrics = parts_of(field, self.tell(state, candidates, fitness, key), 3, what)
+        if jnp.shape(mean) != jnp.shape(before := parameters(state.policy)):
+            raise ConfigError(
+                field, f"a mean {list(jnp.shape(mean))}", f"it has {before.size} numbers, [{before.size}]"
+            )
+        check_metrics(metrics)
+        return mean, search, metrics
 
     def adopt(self, fresh: EvolutionState, trained: EvolutionState) -> EvolutionState:
         """Takes over the mean policy and the moments that scale its observations; the search around it begins anew.

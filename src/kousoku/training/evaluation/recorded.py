@@ -125,20 +125,22 @@ def replayed(folder: Path | None, agent: Agent, env: Env, env_id: str, member: i
 
 def _joined(rows: Transition, env: Env, env_id: str, steps: int) -> Dataset:
     """Returns the first transitions of [B, T, ...], slot by slot, as a data set; the last of each slot ends there."""
-    truncated = np.array(rows.truncated)
-    truncated[:, -1] |= ~rows.terminated[:, -1]
+    last = np.zeros(np.shape(rows.truncated), bool)
+    last[:, -1] = True
     joined: Any = jax.tree.map(lambda x: np.asarray(x).reshape(-1, *x.shape[2:])[:steps], rows)
-    truncated = truncated.reshape(-1)[:steps]
-    truncated[-1] |= ~joined.terminated[-1]
+    broken_off = last.reshape(-1)[:steps]
+    broken_off[-1] = True
+    broken_off &= ~(joined.terminated | joined.truncated)
     observations, actions = env.observation_space, env.action_space
     return Dataset(
         joined.obs,
         joined.action,
         joined.reward,
         joined.terminated,
-        truncated,
+        joined.truncated | broken_off,
         joined.next_obs,
         observations,
         actions,
         env_id,
+        broken_off=broken_off,
     )

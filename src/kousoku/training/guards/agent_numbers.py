@@ -17,8 +17,19 @@ from ..metrics.metric_sums import Recording
 from ..population import is_leaf_number
 
 
+def check_agent_fields(agent: Agent) -> None:
+    """Refuses an agent of one's own that has a field by which no compiled program can be known.
+
+    Raises:
+        ConfigError: naming the first.
+    """
+    if not is_ours(type(agent)):
+        for problem in unhashable_leaves(agent, is_leaf_number):
+            raise ConfigError("agent", type(agent).__name__, problem)
+
+
 def check_agent_numbers(agent: Agent, env: Env, recording: Recording) -> None:
-    """Refuses an agent of one's own that needs to know a number to be traced, or has a field without a hash.
+    """Refuses an agent of one's own that needs to know a number to be traced.
 
     Members of a population may differ in its numbers, so that they are arguments of the program. The trace is the one
     that is needed next.
@@ -28,9 +39,6 @@ def check_agent_numbers(agent: Agent, env: Env, recording: Recording) -> None:
     """
     if is_ours(type(agent)):
         return
-    name = type(agent).__name__
-    for problem in unhashable_leaves(agent, is_leaf_number):
-        raise ConfigError("agent", name, problem)
     try:
         shapes_of(agent, env, recording)
     except ConfigError:
@@ -39,7 +47,7 @@ def check_agent_numbers(agent: Agent, env: Env, recording: Recording) -> None:
         fields = _deciding(agent, env, recording)
         if not fields:
             raise
-        raise ConfigError("agent", name, f"{', '.join(fields)} {DECIDES}") from error
+        raise ConfigError("agent", type(agent).__name__, f"{', '.join(fields)} {DECIDES}") from error
 
 
 def _deciding(agent: Agent, env: Env, recording: Recording) -> list[str]:

@@ -63,6 +63,10 @@ def check_agent(agent: Agent, config: dict[str, Any]) -> None:
         if _without_path(now.get(name, ...)) != _without_path(then.get(name, ...)):
             fix = f"the run was started with {then.get(name, 'none')!r}"
             raise ConfigError(f"agent's {name}", now.get(name, ...), fix)
+    data = agent.learns_from.recorded_data
+    if "data" in config and _without_path(data) != _without_path(config["data"]):
+        fix = f"the run learned from {config['data']['transitions']} transitions, {config['data']['hash']}"
+        raise ConfigError("agent's data set", None if data is None else data["hash"], fix)
 
 
 def _joined(told: Any, defaults: Any) -> Any:

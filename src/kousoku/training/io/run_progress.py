@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core.choice import halves
+from ...core.record import EVALUATIONS
 from ..evaluation.evaluate import Episodes
 from ..metrics.curves import CurveWriter
 from .files import group
@@ -16,7 +17,6 @@ TOLD = (
     "step", "since", "episodes", "blown_up", "seconds", "first_block_seconds", "score", "best_score", "best_at",
     "started", "resumed_at", "devices", "available", "visits_until",
 )  # fmt: skip
-EVALUATIONS = ("eval_return", "eval_length", "eval_held_out")
 """The curves of evaluations during training, as `RunProgress.evaluated` has them after the step."""
 
 

@@ -252,4 +252,5 @@ def _facts(job: TrainJob, progress: RunProgress) -> dict[str, Any]:
 
 def config_json(agent: Agent, config: TrainConfig, env_config: dict[str, Any]) -> dict[str, Any]:
     """Returns what was asked for, as JSON."""
-    return {"agent": describe(agent), "env": env_config, **config.to_json()}
+    data = agent.learns_from.recorded_data
+    return {"agent": describe(agent), "env": env_config, **({"data": data} if data else {}), **config.to_json()}

@@ -14,7 +14,7 @@ from typing import Any
 import jax
 
 from ...core.agent import Agent
-from ...core.agent_check import check_answers
+from ...core.agent_check import check_agent
 from ...core.env import Env
 from ...core.errors import ConfigError
 from ...core.host import HostEnv
@@ -22,7 +22,7 @@ from ...ops.schedules import in_run
 from ..config import TrainConfig
 from ..devices import select_devices
 from ..fine_tuning import TrainedMember, check_adoptable
-from ..guards.agent_numbers import check_agent_numbers
+from ..guards.agent_numbers import check_agent_fields, check_agent_numbers
 from ..guards.finite_check import FiniteCheck
 from ..guards.interrupt import StopRequest, stop_on_signals
 from ..guards.memory_check import check_episodes, check_memory
@@ -78,7 +78,8 @@ def train(
     told = {"begun_for": config.steps, **(told or {})}
     agent = in_run(agent, told["begun_for"])
     check_host(agent, env, config)
-    check_answers(agent, env.spec)
+    check_agent_fields(agent)
+    check_agent(agent, env.spec)
     envs = point_envs(env, env_config, config)
     if begin_with is not None:
         for each in envs.distinct:

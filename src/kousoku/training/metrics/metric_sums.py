@@ -201,7 +201,7 @@ def _check_names(metrics: dict[str, Any]) -> None:
     for name in metrics:
         if name in RESERVED or name.startswith("info."):
             itself = ", ".join(RESERVED) if name in RESERVED else "the environment's info under info.NAME"
-            raise ConfigError(f"metric {name!r}", ..., f"training records {itself} itself; rename it")
+            raise ConfigError("name of a metric", name, f"training records {itself} itself; rename it")
 
 
 def add_iteration(

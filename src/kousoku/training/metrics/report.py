@@ -76,11 +76,19 @@ def asks_to_stop(answer: Any) -> bool:
 
     A number is none: `on_report=lambda report: file.write(...)` is not to end the run.
 
+    Raises:
+        ConfigError: for several truth values, such as one for each member.
+
     Examples:
         >>> [asks_to_stop(answer) for answer in (True, np.True_, None, False, 12)]
         [True, True, False, False, False]
     """
-    return answer is True or (getattr(answer, "dtype", None) == np.bool_ and bool(answer))
+    if getattr(answer, "dtype", None) != np.bool_:
+        return answer is True
+    if np.ndim(answer):
+        fix = "return True or False: put all(...) or any(...) around it"
+        raise ConfigError("on_report", f"truth values {list(np.shape(answer))}", fix)
+    return bool(answer)
 
 
 def _read_only(values: np.ndarray) -> np.ndarray:
