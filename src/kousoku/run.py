@@ -16,6 +16,7 @@ from .core.choice import choosing_scores, first_best, split_episodes, tied_for_b
 from .core.dataset import Dataset
 from .core.env import Env
 from .core.errors import ConfigError, check_count, check_flag
+from .core.host import HostEnv
 from .core.record import RunRecord
 from .core.spaces import LARGEST
 from .core.synonyms import former_name
@@ -354,7 +355,9 @@ class Run:
         """Returns what one agent does greedily; see `kousoku.load_policy`."""
         chosen, config = self.trained_member("member", member), self.record.config
         title = f"{config['agent']['id']} on {config['env']['id']}, agent {chosen.number}"
-        return Policy(chosen.agent, chosen.state, chosen.spec, title)
+        env = self._restore()[0].env(chosen.number)
+        starts = env.starts if isinstance(env, HostEnv) else None
+        return Policy(chosen.agent, chosen.state, chosen.spec, title, starts)
 
     def trained_member(self, field: str, number: int | None = None) -> TrainedMember:
         """Returns one agent with what it has learned; by default the best one.

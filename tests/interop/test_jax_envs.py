@@ -19,6 +19,7 @@ import pytest
 import kousoku as ks
 from kousoku.core.spaces import Box, Dict, Discrete, MultiDiscrete
 from kousoku.interop.jax_envs import foreign, spaces
+from kousoku.training.evaluation.policy import Policy
 
 LIMIT = 5
 
@@ -246,6 +247,24 @@ class TestBrax:
             assert int(state.info["moved"]) == int(before.info["moved"]) + 1
         assert (ended, timestep.obs["state"].tolist()) == ([False, False, True], [3.0] * 3)
 
+    @pytest.mark.parametrize("cut", [0.0, 1.0])
+    def test_an_end_that_it_calls_a_truncation_is_one(self, cut):
+        class Cut(BraxWalk):
+            def reset(self, rng: Any) -> Any:
+                first = super().reset(rng)
+                return first.replace(info=first.info | {"truncation": jnp.zeros(())})
+
+            def step(self, state: Any, action: Any) -> Any:
+                after = super().step(state, action)
+                return after.replace(info=after.info | {"truncation": after.done * cut})
+
+        env = ks.from_brax(Cut())
+        state, _ = env.reset(jax.random.key(0))
+        for steps in range(3):
+            state, timestep = env.step(jax.random.key(0), state, jnp.array([0.5, 0.5]))
+            ended = steps == 2
+            assert (bool(timestep.terminated), bool(timestep.truncated)) == (ended and not cut, ended and bool(cut))
+
     def test_wrappers_are_taken_off(self):
         env = ks.from_brax(AutoResetWrapper(EpisodeWrapper(BraxWalk(), 7)))
         assert (type(env.theirs.it), env.time_limit) == (BraxWalk, 7)
@@ -446,11 +465,32 @@ class TestPgx:
         drawn = jax.vmap(lambda k: ks.from_pgx(Nim()).opponent(mask, mask, k))(jax.random.split(jax.random.key(0), 64))
         assert set(drawn.tolist()) == {1, 2}
 
+    def test_a_trained_policy_moves_for_the_others(self):
+        env = ks.from_pgx(Nim())
+        policy = untrained("ppo", env.spec)
+        mask = jnp.array([True, True, False])
+        chosen = ks.from_pgx(Nim(), opponent=policy).opponent(jnp.array([2.0, 1.0]), mask, jax.random.key_data(KEY))
+        assert int(chosen) == int(policy({"observation": [2.0, 1.0], "action_mask": mask}))
+        ks.check_env(ks.from_pgx(Nim(), opponent=policy), steps=8)
+        other = untrained("ppo", ks.make("CartPole-v1").spec)
+        with pytest.raises(ks.ConfigError, match=r"^opponent: got Box\(.*; this game shows Dict\("):
+            ks.from_pgx(Nim(), opponent=other)
+        with pytest.raises(ks.ConfigError, match=r"^opponent: .*; it remembers what it saw"):
+            ks.from_pgx(Nim(), opponent=untrained("ppo", env.spec, recurrent="gru", recurrent_size=4))
+
     def test_refuses(self):
         with pytest.raises(ks.ConfigError, match=r"^opponent: got 'best'"):
             ks.from_pgx(Nim(), opponent="best")
         with pytest.raises(ks.ConfigError, match=r"^env: got 'object'"):
             ks.from_pgx(object())
+
+
+KEY = jax.random.key(3)
+
+
+def untrained(agent: str, spec: Any, **options: Any) -> Policy:
+    made = ks.make_agent(agent, hidden=(8,), **options)
+    return Policy(made, made.init(spec, KEY), spec)
 
 
 def _begins(env: Any, seed: int) -> bool:

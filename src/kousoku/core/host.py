@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, Protocol, runtime_checkable
+from typing import Any, NamedTuple, NoReturn, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -20,6 +20,18 @@ from .timestep import Timestep
 Leaves = Sequence[np.ndarray]
 """The arrays that an observation or an action consists of, each [V, ...] of V environments, in the order of
 `jax.tree.leaves`: of a Dict in the order of its names."""
+
+
+class Starts(NamedTuple):
+    """The first whole numbers of the spaces of a library's environment, whose indices begin at 0 here.
+
+    Attributes:
+        observation, action: of each part, in the order of `jax.tree.leaves`: a number, one for each entry, or None
+            where it is 0 or the part has no indices.
+    """
+
+    observation: tuple[int | tuple[int, ...] | None, ...]
+    action: tuple[int | tuple[int, ...] | None, ...]
 
 
 @runtime_checkable
@@ -70,6 +82,7 @@ class HostEnv(Env):
         make_vector: from one seed for each of V environments to the vector of them.
         count: how many environments there are, of a vector that exists already; None for as many as are asked for.
         make_drawn: as `make_vector`, of environments that can be drawn; None where they cannot.
+        starts: where their indices begin; None where all do at 0. A policy that is used outside of training reads it.
         time_limit: None: an environment on the host ends its episodes itself.
     """
 
@@ -81,6 +94,7 @@ class HostEnv(Env):
     make_drawn: Callable[[Sequence[int]], DrawnHostVector] | None = eqx.field(
         static=True, default=None, metadata={"told": False}
     )
+    starts: Starts | None = eqx.field(static=True, default=None, metadata={"told": False})
     time_limit: int | None = eqx.field(static=True, default=None, init=False)
 
     def __check_init__(self) -> None:

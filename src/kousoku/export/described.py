@@ -9,7 +9,7 @@ import numpy as np
 
 from .program import ExportProgram
 
-Part = tuple[tuple[str, ...], tuple[int, ...], str, int | None, Any]
+Part = tuple[tuple[str, ...], tuple[int, ...], str, Any, Any]
 """(names that lead to it in a Dict, shape, dtype, least, most) of a part of an observation; see `runtime.parts_of`."""
 
 

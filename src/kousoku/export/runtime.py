@@ -39,11 +39,17 @@ def parts_of(obs, parts, refuse):
 
 
 def part_of(obs, names, refuse):
-    """Returns one part of an observation as an array."""
+    """Returns one part of an observation as an array: of a dict, a tuple by its place, or a field of a dataclass."""
     for name in names:
-        if not hasattr(obs, "keys") or name not in obs:
-            raise refuse("nothing", f"give a part {name!r}")
-        obs = obs[name]
+        fields = getattr(obs, "_fields", None) or getattr(obs, "__dataclass_fields__", ())
+        if hasattr(obs, "keys") and name in obs:
+            obs = obs[name]
+        elif name in fields:
+            obs = getattr(obs, name)
+        elif isinstance(obs, (tuple, list)) and name.isdigit() and int(name) < len(obs):
+            obs = obs[int(name)]
+        else:
+            raise refuse(type(obs).__name__, f"give a part {name!r}")
     try:
         return np.asarray(obs)
     except ValueError:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+import random
+from collections.abc import Callable, Iterator, Mapping
+from types import FunctionType, ModuleType
 from typing import Any
 
 import gymnasium
@@ -16,6 +18,9 @@ from ...core.errors import ConfigError
 from ...core.host import HostEnv
 from .from_gymnasium import host_env, made
 
+_PLAIN = (str, bytes, bytearray, bool, int, float, complex, type(None), np.ndarray, type, ModuleType, FunctionType)
+"""What holds no random generator of the environment's own."""
+
 
 def from_dm_env(env: Any, *, workers: int = 0, name: str | None = None) -> HostEnv:
     """Makes an environment to train in of one with the interface `dm_env`, which goes on running on the host.
@@ -25,7 +30,8 @@ def from_dm_env(env: Any, *, workers: int = 0, name: str | None = None) -> HostE
 
     Args:
         env: a function that makes a `dm_env.Environment`, without arguments or with one that is called `seed`; or such
-            an environment, of which every slot gets a copy with its randomness.
+            an environment, of which every slot gets a copy. Random generators of NumPy's and Python's in a copy are
+            seeded with the slot's seed; one that draws in another way needs a function with a `seed`.
         workers: processes to step the environments in, each a share of them; 0 for this one.
         name: what it is called in messages and records; by default the environment's class.
 
@@ -34,7 +40,8 @@ def from_dm_env(env: Any, *, workers: int = 0, name: str | None = None) -> HostE
     """
     if not _is_dm_env(env) and not callable(env):
         raise ConfigError("env", env, "give a dm_env.Environment, or a function that makes one")
-    factory = functools.partial(_Adapter, _copier(env) if _is_dm_env(env) else env)
+    copied = _is_dm_env(env)
+    factory = functools.partial(_Adapter, _copier(env) if copied else env, copied)
     example = made(name or getattr(env, "__name__", type(env).__name__), factory)
     return host_env(name or example.name, factory, workers, example)
 
@@ -60,10 +67,13 @@ def _copier(env: Any) -> Callable[[], Any]:
 
 
 class _Adapter(gymnasium.Env[Any, Any]):
-    """An environment of `dm_env` as one of Gymnasium's; made again with the seed where its factory takes one."""
+    """An environment of `dm_env` as one of Gymnasium's; made again with the seed where its factory takes one.
 
-    def __init__(self, factory: Callable[..., Any]) -> None:
-        self._factory = factory
+    A copy of one is seeded by the generators that it holds.
+    """
+
+    def __init__(self, factory: Callable[..., Any], copied: bool = False) -> None:
+        self._factory, self._copied = factory, copied
         self._seeded = "seed" in inspect.signature(factory).parameters
         self._env = factory(seed=0) if self._seeded else factory()
         self.observation_space = _space("observation", self._env.observation_spec())
@@ -78,6 +88,9 @@ class _Adapter(gymnasium.Env[Any, Any]):
         del options
         if seed is not None and self._seeded:
             self._env = self._factory(seed=seed)
+        elif seed is not None and self._copied:
+            for place, generator in enumerate(_generators(self._env)):
+                _seed(generator, np.random.SeedSequence([seed, place]))
         return _values(self._env.reset().observation), {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -88,6 +101,40 @@ class _Adapter(gymnasium.Env[Any, Any]):
 
     def close(self) -> None:
         self._env.close()
+
+
+def _generators(env: Any) -> Iterator[Any]:
+    """Finds the random generators in an object: in its attributes, in theirs, and so on, in their order."""
+    waiting, seen = [env], set[int]()
+    while waiting:
+        held = waiting.pop()
+        if id(held) in seen or isinstance(held, _PLAIN):
+            continue
+        seen.add(id(held))
+        if isinstance(held, np.random.RandomState | np.random.Generator | random.Random):
+            yield held
+        else:
+            waiting.extend(reversed(_held_in(held)))
+
+
+def _held_in(held: Any) -> list[Any]:
+    if isinstance(held, Mapping):
+        return list(held.values())
+    if isinstance(held, list | tuple | set | frozenset):
+        return list(held)
+    slots = [name for kind in type(held).__mro__ for name in getattr(kind, "__slots__", ())]
+    return [*getattr(held, "__dict__", {}).values(), *(getattr(held, str(name), None) for name in slots)]
+
+
+def _seed(generator: Any, sequence: np.random.SeedSequence) -> None:
+    """Seeds a random generator, whatever draws from it."""
+    if isinstance(generator, np.random.Generator):
+        kind: Any = type(generator.bit_generator)
+        generator.bit_generator.state = kind(sequence).state
+    elif isinstance(generator, np.random.RandomState):
+        generator.seed(sequence.generate_state(8))
+    else:
+        generator.seed(int.from_bytes(sequence.generate_state(8).tobytes(), "little"))
 
 
 def _space(what: str, spec: Any) -> spaces.Space[Any]:

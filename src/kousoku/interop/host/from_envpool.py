@@ -15,7 +15,7 @@ from ...core.errors import ConfigError, nearest
 from ...core.host import HostEnv
 from ..libraries import imported, said
 from .group import Rows
-from .spaces import our_space
+from .spaces import our_space, starts_of
 from .values import batched, leaves_of, unbatched
 from .vector_env import check_size
 
@@ -59,7 +59,7 @@ def envpool_env(id: str, **options: Any) -> HostEnv:
         theirs = spec.gymnasium_observation_space, spec.gymnasium_action_space
     observations = our_space(f"observation_space of {name}", theirs[0])
     actions = our_space(f"action_space of {name}", theirs[1])
-    return HostEnv(name, observations, actions, PoolMaker(id, options))
+    return HostEnv(name, observations, actions, PoolMaker(id, options), starts=starts_of(*theirs))
 
 
 def from_envpool(pool: Any, *, name: str | None = None) -> HostEnv:
@@ -89,7 +89,8 @@ def from_envpool(pool: Any, *, name: str | None = None) -> HostEnv:
         our_space(f"observation_space of {name}", theirs[0]),
         our_space(f"action_space of {name}", theirs[1]),
     )
-    return HostEnv(name, observations, actions, partial(GivenPool, pool), count=pool.num_envs)
+    maker = partial(GivenPool, pool)
+    return HostEnv(name, observations, actions, maker, count=pool.num_envs, starts=starts_of(*theirs))
 
 
 def is_pool(env: Any) -> bool:

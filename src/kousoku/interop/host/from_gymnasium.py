@@ -17,7 +17,7 @@ from ..libraries import said
 from ..out.registration import NAMESPACE
 from .from_envpool import is_pool
 from .group import DrawnGroup, EnvGroup
-from .spaces import our_space
+from .spaces import our_space, starts_of
 from .vector_env import GymnasiumVector, check_masks
 from .workers import Workers
 
@@ -136,7 +136,7 @@ def from_gymnasium(env: Any, *, workers: int = 0, name: str | None = None) -> Ho
             raise ConfigError("workers", workers, "the vector has its own; leave it out")
         return _of_vector(env, name)
     if isinstance(env, gymnasium.Env):
-        drawn = None if env.spec is None else functools.partial(_copier(env), render_mode=PIXELS)
+        drawn = functools.partial(_again(env.spec), render_mode=PIXELS) if _is_whole(env.spec) else None
         return host_env(name or _name_of(env), _copier(env), workers, env, drawn)
     if not callable(env) or (isinstance(env, type) and not issubclass(env, gymnasium.Env)):
         fix = "give a gymnasium.Env, a function that makes one, or a gymnasium.vector.VectorEnv"
@@ -176,7 +176,8 @@ def host_env(
     if example is None:
         _told(name, "closed", env.close)
     maker = VectorMaker(name, factory, int(workers))
-    return HostEnv(name, observations, actions, maker, make_drawn=make_drawn)
+    starts = starts_of(env.observation_space, env.action_space)
+    return HostEnv(name, observations, actions, maker, make_drawn=make_drawn, starts=starts)
 
 
 def made(name: str, factory: Callable[[], Any]) -> Any:
@@ -215,21 +216,30 @@ def _name_of(made: Any) -> str:
 
 
 def _copier(env: Any) -> Callable[..., Any]:
-    """Returns what makes environments like one: by its id with its options and wrappers, else copies of it.
+    """Returns what makes environments like one: copies of it, as it is now, else by its id, options and wrappers.
 
     Raises:
-        ConfigError: if it can neither be made again nor copied.
+        ConfigError: if it can neither be copied nor made again.
     """
-    if env.spec is not None:
-        return functools.partial(gymnasium.make, env.spec, disable_env_checker=True)
     try:
         copy.deepcopy(env)
     except Exception as error:  # copying runs the environment's code
+        if _is_whole(env.spec):
+            return _again(env.spec)
         fix = (
             f"every slot needs a copy, which it does not allow ({type(error).__name__}); give a function that makes it"
         )
         raise ConfigError("env", _name_of(env), fix) from error
     return functools.partial(copy.deepcopy, env)
+
+
+def _is_whole(spec: Any) -> bool:
+    """Tells whether an environment can be made again by what Gymnasium noted: own wrappers may have noted nothing."""
+    return spec is not None and all(wrapper.kwargs is not None for wrapper in spec.additional_wrappers)
+
+
+def _again(spec: Any) -> Callable[..., Any]:
+    return functools.partial(gymnasium.make, spec, disable_env_checker=True)
 
 
 def _of_vector(env: Any, name: str | None) -> HostEnv:
@@ -238,4 +248,6 @@ def _of_vector(env: Any, name: str | None) -> HostEnv:
     check_masks(name, env)
     observations = our_space(f"observation_space of {name}", env.single_observation_space)
     actions = our_space(f"action_space of {name}", env.single_action_space)
-    return HostEnv(name, observations, actions, functools.partial(GymnasiumVector, env), count=env.num_envs)
+    starts = starts_of(env.single_observation_space, env.single_action_space)
+    maker = functools.partial(GymnasiumVector, env)
+    return HostEnv(name, observations, actions, maker, count=env.num_envs, starts=starts)

@@ -8,6 +8,7 @@ import numpy as np
 from gymnasium import spaces
 
 from ...core.errors import ConfigError
+from ...core.host import Starts
 from ...core.spaces import LARGEST, Box, Dict, Discrete, MultiDiscrete, Space
 from .values import leaves_of, narrowed
 
@@ -35,6 +36,16 @@ def our_space(field: str, space: Any) -> Space:
     except TypeError as error:
         raise ConfigError(field, type(space).__name__, str(error)) from error
     return _counterpart(space)
+
+
+def starts_of(observations: Any, actions: Any) -> Starts | None:
+    """Returns where the indices of two spaces of Gymnasium's begin; None where all do at 0."""
+    starts = Starts(*(tuple(_plain(leaf.start) for leaf in leaves_of(space)) for space in (observations, actions)))
+    return starts if any(start is not None for part in starts for start in part) else None
+
+
+def _plain(start: Any) -> int | tuple[int, ...] | None:
+    return tuple(start.tolist()) if isinstance(start, np.ndarray) else start
 
 
 def _counterpart(space: Any) -> Space:

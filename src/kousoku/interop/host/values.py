@@ -144,10 +144,24 @@ def _ours(leaf: Leaf, theirs: np.ndarray) -> np.ndarray:
     """
     if leaf.count is not None:
         return _indices(leaf, theirs)
-    if leaf.space.dtype.kind in "iu" and leaf.space.dtype.itemsize > 2:
-        most = np.iinfo(leaf.dtype)
-        theirs = np.clip(theirs, most.min, most.max - 1)
+    if leaf.space.dtype.kind in "iu" and theirs.dtype != leaf.dtype:
+        theirs = _whole(leaf, theirs)
     return theirs.astype(leaf.dtype, copy=False)
+
+
+def _whole(leaf: Leaf, theirs: np.ndarray) -> np.ndarray:
+    """Returns whole numbers that the dtype of ours holds.
+
+    Raises:
+        ValueError: for fractions, or numbers that a dtype of at most 16 bits does not hold.
+    """
+    if theirs.dtype.kind == "f":
+        _refuse(leaf, theirs, ~np.isfinite(theirs) | (theirs != np.floor(theirs)))
+    most = np.iinfo(leaf.dtype)
+    if leaf.space.dtype.itemsize > 2:
+        return np.clip(theirs, most.min, most.max - 1)
+    _refuse(leaf, theirs, (theirs < most.min) | (theirs > most.max))
+    return theirs
 
 
 def _indices(leaf: Leaf, theirs: np.ndarray) -> np.ndarray:

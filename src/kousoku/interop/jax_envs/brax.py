@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import equinox as eqx
@@ -40,7 +41,9 @@ class BraxEnv(ForeignEnv):
     def take(self, key: Array, state: Any, action: Any) -> tuple[Any, PyTree[Array], Array, Any, Any]:
         del key  # Brax's steps draw from keys that they keep in the state
         after = self.theirs.it.step(state, action)
-        return after, after.obs, after.reward, after.done > 0, False
+        cut = after.info.get("truncation", 0) if isinstance(after.info, Mapping) else 0
+        ended, cut = after.done > 0, jnp.asarray(cut).astype(jnp.bool_)
+        return after, after.obs, after.reward, ended & ~cut, ended & cut
 
 
 class BraxRobot(BraxEnv):

@@ -190,7 +190,7 @@ def ids() -> list[str]:
 def numbers(id: str) -> dict[str, float]:
     """Returns the parameters of an environment that are numbers, by name, with their values."""
     check_id(LIBRARY, id, ids())
-    return numbers_of(_gymnax().make(id)[1])
+    return numbers_of(_made(id)[1])
 
 
 def numbers_of(params: Any) -> dict[str, float]:
@@ -212,11 +212,11 @@ def make(id: str, *, time_limit: int | None = None, **options: Any) -> GymnaxEnv
         ConfigError: for an unknown id or option, or if gymnax is not installed.
     """
     check_id(LIBRARY, id, ids())
-    params = _gymnax().make(id)[1]
+    params = _made(id)[1]
     fields = [field.name for field in dataclasses.fields(params)]
     own = {name: value for name, value in options.items() if name not in fields}
     check_own(id, own, fields)
-    env, params = call(LIBRARY, id, lambda **own: _gymnax().make(id, **own), own)
+    env, params = _made(id, **own)
     params = replaced(params, {name: value for name, value in options.items() if name in fields})
     return wrapped(env, params, time_limit, recipe(LIBRARY, id, own), reads_limit=id in READ_LIMIT)
 
@@ -245,8 +245,17 @@ def check_own(id: str, own: dict[str, Any], fields: list[str]) -> None:
         ConfigError: with the nearest name.
     """
     if own:
-        taken = inspect.signature(type(_gymnax().make(id)[0])).parameters
+        taken = inspect.signature(type(_made(id)[0])).parameters
         check_keys(f"option of {LIBRARY}:{id}", own, [*fields, *taken, "time_limit"])
+
+
+def _made(id: str, **own: Any) -> tuple[Any, Any]:
+    """Returns an environment of gymnax's with its parameters.
+
+    Raises:
+        ConfigError: with what gymnax says, such as that it cannot download what it needs.
+    """
+    return call(LIBRARY, id, lambda **own: _gymnax().make(id, **own), own)
 
 
 def _gymnax() -> Any:

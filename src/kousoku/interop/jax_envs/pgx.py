@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from ...core.env import EnvSpec
-from ...core.errors import ConfigError, check_flag
+from ...core.errors import ConfigError, check_flag, shorten
 from ...core.scene import Scene
 from ...core.spaces import Discrete
 from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of, their_promotion
@@ -105,8 +105,8 @@ def from_pgx(
 
     Args:
         env: of `pgx.make`.
-        opponent: who moves for the other players: "random", or a function (observation, mask, raw key) -> action in
-            JAX, such as a policy that was trained.
+        opponent: who moves for the other players: "random"; a policy that was trained, of `kousoku.load_policy`; or a
+            function (observation, mask, raw key) -> action in JAX.
         action_mask: whether legal actions are observed; by default where there are illegal ones.
         time_limit: steps of the learner after which an episode is truncated; by default there is no limit.
 
@@ -122,13 +122,16 @@ def _wrapped(
 ) -> PgxEnv:
     if not callable(getattr(env, "init", None)) or not hasattr(env, "num_players"):
         raise ConfigError("env", type(env).__name__, "give a game of Pgx, of `pgx.make`, without auto-reset")
-    if opponent != "random" and not callable(opponent):
-        raise ConfigError("opponent", opponent, "use 'random' or a function (observation, mask, key) -> action")
-    moves: Any = random_opponent if opponent == "random" else opponent
+    if not callable(opponent) and (not isinstance(opponent, str) or opponent != "random"):
+        fix = "use 'random', a policy of kousoku.load_policy, or a function (observation, mask, key) -> action"
+        raise ConfigError("opponent", opponent, fix)
     masked = not str(env.id).startswith("minatar-") if action_mask is None else check_flag("action_mask", action_mask)
     state = shapes_of(env, env.init)
     obs = observed(with_mask(state.observation, state.legal_action_mask) if masked else state.observation)
     limit = checked_limit(time_limit)
+    moves: Any = random_opponent if opponent == "random" else opponent
+    if hasattr(opponent, "apply"):
+        moves = _moves_of(opponent, obs, masked)
     return PgxEnv(
         theirs=Foreign(env, made_from),
         told=EnvSpec(obs, Discrete(int(state.legal_action_mask.shape[0])), limit),
@@ -136,6 +139,24 @@ def _wrapped(
         opponent=moves,
         masked=masked,
     )
+
+
+def _moves_of(policy: Any, space: Any, masked: bool) -> Opponent:
+    """Returns how a trained policy moves.
+
+    Raises:
+        ConfigError: for one that remembers, or that sees something else.
+    """
+    if policy.recurrent:
+        raise ConfigError("opponent", policy, "it remembers what it saw; use one without memory")
+    if policy.spec.observation_space != space:
+        raise ConfigError("opponent", policy.spec.observation_space, f"this game shows {shorten(space, 160)}")
+
+    def moves(obs: Array, mask: Array, key: Array) -> Array:
+        del key
+        return policy.apply(with_mask(obs, mask) if masked else obs)[0]
+
+    return moves
 
 
 def ids() -> list[str]:

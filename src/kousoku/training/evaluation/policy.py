@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from ...collectors.streams import key_of
 from ...core.agent import Agent
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError
+from ...core.host import Starts
 from ...core.spaces import Dict, Discrete, MultiDiscrete, Space
 from ...export.described import Described, Part
 from ...export.program import depends, trace
@@ -39,6 +41,8 @@ class Policy:
     Attributes:
         title: what it is.
         spec: its spaces.
+        starts: where the indices of a library's environment begin, if not at 0; observations and actions are as it has
+            them.
         recurrent: whether it remembers, so that it is used by `initial_carry` and `step`.
 
     Examples:
@@ -51,11 +55,13 @@ class Policy:
         (True, (8,))
     """
 
-    def __init__(self, agent: Agent, state: Any, spec: EnvSpec, title: str = "") -> None:
+    def __init__(self, agent: Agent, state: Any, spec: EnvSpec, title: str = "", starts: Starts | None = None) -> None:
         """Makes a policy of what an agent has learned; the state is of one member."""
-        self.title, self.spec = title, spec
+        self.title, self.spec, self.starts = title, spec, starts
         self._agent, self._state = agent, state
         self._parts = tuple(parts_in(spec.observation_space))
+        if starts is not None:
+            self._parts = tuple(map(_begun_at, self._parts, starts.observation))
         self._whole = jax.device_get(begin_carry(agent, state))
         self._kept = tuple(range(len(jax.tree.leaves(self._whole))))
         key = key_of(0)
@@ -68,7 +74,7 @@ class Policy:
         self._run = eqx.filter_jit(jax.vmap(self._apply, in_axes=(None, 0)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._agent, self._state, self.spec, self.title)
+        return type(self), (self._agent, self._state, self.spec, self.title, self.starts)
 
     def __repr__(self) -> str:
         return f"<Policy: {self.title}>"
@@ -86,6 +92,17 @@ class Policy:
         if self.recurrent:
             raise ConfigError("policy", "a call", "it remembers: use carry = policy.initial_carry() and policy.step")
         return self.step(obs, ())[0]
+
+    def apply(self, obs: Any, carry: Any = ()) -> tuple[Any, Any]:
+        """Returns (action, carry for the next step) for one observation, in JAX: to be traced, batched and compiled.
+
+        Args:
+            obs: arrays of JAX, as the environment gives them; nothing is checked.
+            carry: as `initial_carry()` gives it.
+        """
+        parts = [_part_of(obs, names).astype(dtype) for names, _, dtype, _, _ in self._parts]
+        action, *after = self._apply(self._state, [*parts, *carry])
+        return action, tuple(after)
 
     def initial_carry(self, count: int | None = None) -> Carry:
         """Returns the carry at the start of an episode; with a count, of so many environments."""
@@ -145,8 +162,13 @@ class Policy:
         leaves, count = list(map(jnp.asarray, jax.tree.leaves(self._whole))), len(self._parts)
         for i, x in zip(self._kept, xs[count:], strict=True):
             leaves[i] = x
-        obs = gathered(self.spec.observation_space, iter(xs[:count]))
+        starts = self.starts or Starts((None,) * count, ())
+        indices = map(partial(_moved, sign=-1), xs[:count], starts.observation)
+        obs = gathered(self.spec.observation_space, indices)
         action, after = self._act(state, obs, jax.tree.unflatten(jax.tree.structure(self._whole), leaves))
+        if starts.action:
+            actions, tree = jax.tree.flatten(action)
+            action = jax.tree.unflatten(tree, map(_moved, actions, starts.action))
         made = jax.tree.leaves(after)
         return action, *(made[i] for i in self._kept)
 
@@ -183,6 +205,27 @@ def parts_in(space: Space, names: tuple[str, ...] = ()) -> list[Part]:
     if space.dtype.kind == "f":
         return [(names, tuple(space.shape), dtype, None, None)]
     return [(names, tuple(space.shape), dtype, int(np.min(space.low)), int(np.max(space.high)))]
+
+
+def _part_of(obs: Any, names: tuple[str, ...]) -> Any:
+    """Returns one part of an observation, of a Dict by its names."""
+    for name in names:
+        obs = obs[name]
+    return jnp.asarray(obs)
+
+
+def _begun_at(part: Part, start: Any) -> Part:
+    """Returns a part whose whole numbers begin somewhere else than at 0."""
+    if start is None:
+        return part
+    names, shape, dtype, _, most = part
+    last: Any = np.add(most, start).tolist()  # pyright: ignore[reportArgumentType] (indices have bounds)
+    return names, shape, dtype, start, tuple(last) if shape else last
+
+
+def _moved(x: Any, start: Any, sign: int = 1) -> Any:
+    """Returns whole numbers a start further on, or further back."""
+    return x if start is None else x + sign * np.asarray(start, np.int32)
 
 
 def gathered(space: Space, parts: Any) -> Any:
