@@ -252,7 +252,7 @@ class Generations(Collector):
         self, agent: Any, state: TrainState, data: Generation, keys: GenerationKeys, axis: str | None
     ) -> tuple[TrainState, dict[str, Any], None]:
         key = _key(keys.member, Stream.UPDATE, state.data.generation[0])
-        learned, metrics = checked_update(agent, state.agent, agent.update(state.agent, data, key, axis=axis))
+        learned, metrics = checked_update(agent, state.agent, agent.update(state.agent, data, key, axis=axis), axis)
         return TrainState(learned, state.slots, state.carry, state.data, state.metrics), metrics, None
 
     def _episodes_of(self, slots: Int[Array, " B"]) -> Int[Array, "B K"]:

@@ -135,7 +135,7 @@ class Offline(Collector):
         def update(i: Array, agent_state: Any) -> tuple[Any, dict[str, Array], None]:
             batch = ReplayBatch(jax.tree.map(lambda x: x[i], data), keys.iteration * self.num_steps + i)
             key = jax.random.fold_in(jax.random.fold_in(keys.update, 1), i)
-            return *checked_update(agent, agent_state, agent.update(agent_state, batch, key, axis=axis)), None
+            return *checked_update(agent, agent_state, agent.update(agent_state, batch, key, axis=axis), axis), None
 
         learned, sums, _ = make_updates(update, state.agent, self.num_steps, self.num_steps, axis)
         after = TrainState(learned, state.slots, state.carry, state.data, state.metrics)

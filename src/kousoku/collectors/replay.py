@@ -261,9 +261,9 @@ class Replay(Collector):
             key = jax.random.fold_in(jax.random.fold_in(keys.steps.update, 1), i)
             if self.prioritised:
                 return checked_update(
-                    agent, agent_state, agent.update_with_errors(agent_state, batch, key, axis=axis), 3
+                    agent, agent_state, agent.update_with_errors(agent_state, batch, key, axis=axis), axis, 3
                 )
-            return *checked_update(agent, agent_state, agent.update(agent_state, batch, key, axis=axis)), None
+            return *checked_update(agent, agent_state, agent.update(agent_state, batch, key, axis=axis), axis), None
 
         learned, sums, errors = make_updates(update, state.agent, updates, self.gradient_steps, axis)
         kept = state.data

@@ -71,7 +71,9 @@ class RolloutCollector(Collector):
     def learn(
         self, agent: Any, state: TrainState, data: Any, keys: IterationKeys, axis: str | None
     ) -> tuple[TrainState, dict[str, Any], None]:
-        learned, metrics = checked_update(agent, state.agent, agent.update(state.agent, data, keys.update, axis=axis))
+        learned, metrics = checked_update(
+            agent, state.agent, agent.update(state.agent, data, keys.update, axis=axis), axis
+        )
         return TrainState(learned, state.slots, state.carry, state.data, state.metrics), metrics, None
 
 

@@ -11,19 +11,21 @@ import numpy as np
 
 from .env_shapes import shapes
 from .errors import ConfigError, shorten
+from .known_step import is_ours
 
 MOST_TOLD = 3
 """How many parts of a state that have changed are named."""
 SCALARS = "an update returns a dict of scalars to record, by name; {} for none"
 
 
-def checked_update(agent: Any, before: Any, made: Any, parts: int = 2) -> Any:
+def checked_update(agent: Any, before: Any, made: Any, axis: str | None = None, parts: int = 2) -> Any:
     """Returns what an agent's update returned: the state, the metrics and, of three parts, the errors of its samples.
 
     Args:
         agent: whose update it is, for the message.
         before: its state before.
         made: what it returned.
+        axis: the devices that share its environments; metrics of an agent of one's own become means over them.
         parts: how many that are to be.
 
     Raises:
@@ -36,6 +38,8 @@ def checked_update(agent: Any, before: Any, made: Any, parts: int = 2) -> Any:
     check_state(field, before, made[0])
     metrics = {name: _held(value) for name, value in made[1].items()} if isinstance(made[1], dict) else made[1]
     check_metrics(metrics)
+    if axis is not None and not is_ours(type(agent)):
+        metrics = {name: jax.lax.pmean(jnp.asarray(value, jnp.float32), axis) for name, value in metrics.items()}
     return made[0], metrics, *made[2:]
 
 

@@ -21,6 +21,7 @@ from ...compiler import backends, kernels_are_on
 from ...core.collector import TrainState, largest_divisor
 from ...ops.trees import to_device
 from ..devices import pad_to, select_devices
+from ..guards.replicas import check_replicas
 from ..metrics.drain import Placement
 from ..metrics.metric_sums import MetricSums, Recording
 from ..population import MemberNumbers, Members, Population, member_of
@@ -108,6 +109,7 @@ class CompiledLoop(TrainLoop):
         parts = Members(numbers, keys, population.envs.arrays, shared)
         self.members = _place(mesh, parts, _member_specs(each))
         self._epoch = 0, self.members
+        self._checked = False
         sums = sums_before(population.agent(0), population.env(0), recording)
         self._sums = _place(mesh, jax.tree.map(to_device, sums), P())
 
@@ -136,6 +138,9 @@ class CompiledLoop(TrainLoop):
         place = place_of(self.collector, done)
         iterations = min(self.whole(until) // self.iteration_steps - done, self.iterations_per_call, place.left)
         state = _compiled(self.program)(self._members_in(place.epoch), state, *self._on_all(place.number, iterations))
+        if self.program.axis is not None and not self._checked:
+            check_replicas(self.program.agent, state.agent)
+            self._checked = True
         return state, (done + iterations) * self.iteration_steps
 
     def _members_in(self, epoch: int) -> Members:
