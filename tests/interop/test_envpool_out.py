@@ -63,6 +63,57 @@ def test_batches_are_received_in_the_order_in_which_they_were_sent():
         pool.recv()
 
 
+def test_a_reset_of_some_leaves_what_waits_of_the_others():
+    pool = ks.to_envpool(Counting(length=9), 3, batch_size=1)
+    pool.reset()
+    pool.send(NO)
+    pool.send(np.array([0]), np.array([1]))
+    obs, info = pool.reset(np.array([2, 0]))
+    assert (info["env_id"].tolist(), info["elapsed_step"].tolist(), obs[:, 1].tolist()) == ([2, 0], [0, 0], [0, 0])
+    pool.send(np.array([0]), np.array([0]))
+    got = [pool.recv() for _ in range(3)]
+    assert [told[4]["env_id"].tolist() for told in got] == [[1], [1], [0]]
+    assert [told[0][0, 1] for told in got] == [1, 2, 1]
+    with pytest.raises(ks.ConfigError, match="nothing was sent"):
+        pool.recv()
+
+
+def test_a_reset_of_all_leaves_nothing_to_receive():
+    for reset in ("reset", "async_reset"):
+        pool = ks.to_envpool(Counting(length=9), 3, batch_size=3)
+        pool.reset()
+        pool.send(NO)
+        getattr(pool, reset)()
+        if reset == "async_reset":
+            assert pool.recv()[4]["elapsed_step"].tolist() == [0, 0, 0]
+        with pytest.raises(ks.ConfigError, match="nothing was sent"):
+            pool.recv()
+
+
+def test_episodes_are_as_old_as_when_they_were_sent():
+    pool = ks.to_envpool(Counting(length=2), 3, batch_size=2)
+    pool.async_reset()
+    for _ in range(3):  # the third step begins the next episode
+        pool.send(NO)
+    pool.send(np.array([0]), np.array([1]))
+    got = [pool.recv() for _ in range(6)] + [pool.recv()]
+    ids = np.concatenate([told[4]["env_id"] for told in got]).tolist()
+    elapsed = np.concatenate([told[4]["elapsed_step"] for told in got]).tolist()
+    assert ids == [0, 1, 2] * 4 + [1]
+    assert elapsed == [0] * 3 + [1] * 3 + [2] * 3 + [0] * 3 + [1]
+    assert np.concatenate([told[0][:, 1] for told in got]).tolist() == elapsed
+
+
+def test_numbers_that_are_told_are_the_callers():
+    pool = ks.to_envpool(Counting(length=9), 3)
+    for told in (pool.reset()[1], pool.step(NO)[4]):
+        told["env_id"][:] = 7
+        told["elapsed_step"][:] = 7
+    assert pool.all_env_ids.tolist() == [0, 1, 2]
+    assert pool.step(NO)[4]["env_id"].tolist() == [0, 1, 2]
+    assert pool.step(NO)[4]["elapsed_step"].tolist() == [3, 3, 3]
+
+
 @pytest.mark.parametrize("env_id", [[0, 0], [3], [-1], [0.5], [[0, 1]], []])
 def test_numbers_of_no_environments_are_refused(env_id):
     pool = ks.to_envpool(Counting(), 3)

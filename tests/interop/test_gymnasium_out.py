@@ -17,6 +17,7 @@ from own_envs import OWN_ENVS
 
 import kousoku as ks
 from kousoku.collectors.slot import advance_clipped, begin
+from kousoku.core.scene import Circle, Scene
 from kousoku.interop.out.registration import gymnasium_id
 
 pytestmark = pytest.mark.contract
@@ -175,18 +176,38 @@ def test_what_is_no_mask_is_refused(mask):
         envs.reset(options={"reset_mask": mask})
 
 
-@pytest.mark.by_default("Taxi-v4")
-@pytest.mark.parametrize("id", ["CartPole-v1", "Taxi-v4"])
-def test_a_slot_is_bit_for_bit_the_environment_alone(id):
-    envs = gymnasium.make_vec(f"kousoku/{id}", num_envs=3, autoreset_mode="Disabled")
-    obs, _ = envs.reset(seed=40)
+@pytest.mark.by_default("Taxi-v4-NextStep", "FrozenLake-v1-SameStep", "CartPole-v1-SameStep", "CartPole-v1-Disabled")
+@pytest.mark.parametrize("mode", [mode.value for mode in AutoresetMode])
+@pytest.mark.parametrize("id", ["CartPole-v1", "FrozenLake-v1", "Taxi-v4"])
+def test_a_slot_is_bit_for_bit_the_environment_alone_that_is_reset_where_episodes_end(id, mode):
+    options = {"time_limit": 12} if id == "Taxi-v4" else {}
+    envs = gymnasium.make_vec(f"kousoku/{id}", num_envs=3, autoreset_mode=mode, **options)
+    alone = [gymnasium.make(f"kousoku/{id}", **options).unwrapped for _ in range(3)]
+    wanted = [env.reset(seed=40 + i)[0] for i, env in enumerate(alone)]
+    assert np.array_equal(envs.reset(seed=40)[0], wanted)
     envs.action_space.seed(1)
-    actions = [envs.action_space.sample() for _ in range(5)]
-    many = [obs] + [envs.step(action)[0] for action in actions]
-    for i in range(3):
-        alone = gymnasium.make(f"kousoku/{id}")
-        one = [alone.reset(seed=40 + i)[0]] + [alone.step(action[i])[0] for action in actions]
-        assert np.array_equal(np.array(one), np.array([obs[i] for obs in many]))
+    over, episodes = np.zeros(3, bool), np.zeros(3, int)
+    while (episodes < 3).any():
+        action = envs.action_space.sample()
+        obs, reward, terminated, truncated, infos = envs.step(action)
+        for i, env in enumerate(alone):
+            if over[i] and mode == "NextStep":
+                assert np.array_equal(obs[i], env.reset()[0])
+                assert reward[i] == 0
+                over[i] = False
+                continue
+            *told, _ = env.step(action[i])
+            over[i] = told[2] or told[3]
+            episodes[i] += over[i]
+            assert (reward[i], terminated[i], truncated[i]) == tuple(told[1:])
+            seen = infos["final_obs"][i] if over[i] and mode == "SameStep" else obs[i]
+            assert np.array_equal(seen, told[0])
+            if over[i] and mode == "SameStep":
+                assert np.array_equal(obs[i], env.reset()[0])
+        if over.any() and mode == "Disabled":
+            obs, _ = envs.reset(options={"reset_mask": over.copy()})
+            for i in np.flatnonzero(over):
+                assert np.array_equal(obs[i], alone[i].reset()[0])
 
 
 def test_same_seeds_are_same_bits_and_what_follows_goes_on_with_them():
@@ -354,6 +375,43 @@ def test_pictures_follow_the_state():
     assert not np.array_equal(after[0], after[1])
     with pytest.raises(ks.ConfigError, match="render_mode"):
         gymnasium.make("kousoku/Bandit-v0", render_mode="rgb_array")
+
+
+class Sketch(Counting):
+    """Is drawn as SVG."""
+
+    draws_svg = True
+
+    def scene(self, state):
+        return Scene.of_svg('<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10"></svg>')
+
+
+class Still(Counting):
+    """Is drawn as shapes."""
+
+    def scene(self, state):
+        return Scene(20.0, 10.0, (), (Circle(float(state[1]), 5.0, 2.0, "red"),))
+
+
+@pytest.mark.parametrize("env", [Sketch(), ks.wrappers.TimeLimit(Sketch(), 5)], ids=["bare", "wrapped"])
+def test_drawings_as_svg_are_no_pixels(env):
+    for make in (ks.to_gymnasium, ks.to_gymnasium_vec):
+        assert make(env).metadata["render_modes"] == []
+        with pytest.raises(ks.ConfigError, match="render_mode: got 'rgb_array'; Sketch is drawn as SVG, of which"):
+            make(env, render_mode="rgb_array")
+        assert make(Still()).metadata["render_modes"] == ["rgb_array"]
+    assert ks.animate(env, max_steps=2) is not None
+
+
+@pytest.mark.parametrize("wrapped", [ks.wrappers.FrameStackObservation, ks.wrappers.RepeatAction])
+def test_what_wrappers_are_around_is_drawn(wrapped):
+    alone = ks.to_gymnasium("CartPole-v1", render_mode="rgb_array")
+    inside = ks.to_gymnasium(wrapped(ks.make("CartPole-v1"), 2), render_mode="rgb_array")
+    for env in (alone, inside):
+        env.reset(seed=3)
+    assert np.array_equal(inside.render(), alone.render())
+    each = 2 if wrapped is ks.wrappers.RepeatAction else 1
+    assert inside.metadata["render_fps"] == alone.metadata["render_fps"] / each
 
 
 @pytest.mark.parametrize("mode", [NEXT, SAME])

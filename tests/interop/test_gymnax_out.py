@@ -40,6 +40,59 @@ def test_the_clock_ends_an_episode_with_discount_1():
     assert float(info["discount"]) == 1.0
 
 
+@pytest.mark.parametrize("env", [Counting(length=9), ks.wrappers.TimeLimit(Counting(length=9), 5)], ids=type)
+def test_parameters_with_another_time_limit_end_episodes_by_it(env):
+    made = ks.to_gymnax(env)
+    _, state = made.reset(jax.random.key(0))
+    for limit, wanted in ((2, [False, True]), (7, [False] * 6 + [True]), (2**31 - 1, [False] * 8 + [True])):
+        params, now, ends = made.default_params.replace(max_steps_in_episode=limit), state, []
+        assert params.max_steps_in_episode == limit
+        while not any(ends):
+            _, now, _, done, _ = made.step_env(jax.random.key(1), now, jnp.int32(0), params)
+            ends.append(bool(done))
+        assert ends == wanted
+
+
+def test_parameters_of_another_environment_step_that_one():
+    made = ks.to_gymnax("CartPole-v1")
+    heavy = ks.to_gymnax("CartPole-v1", gravity=30.0).default_params
+    _, state = made.reset(jax.random.key(0))
+    same, other = made.default_params.replace(), made.default_params.replace(env=heavy.env)
+    got = [made.step(jax.random.key(1), state, jnp.int32(0), p)[0] for p in (same, made.default_params, other, heavy)]
+    assert jnp.array_equal(got[0], got[1])
+    assert jnp.array_equal(got[2], got[3])
+    assert not jnp.array_equal(got[0], got[2])
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"gravity": 1.0}, "parameter: got 'gravity'"),
+        ({"max_steps_in_episode": 0}, "max_steps_in_episode: got 0"),
+        ({"max_steps_in_episode": 2**31}, "max_steps_in_episode: got 2147483648"),
+        ({"env": "CartPol-v1"}, "did you mean CartPole-v1"),
+    ],
+)
+def test_what_are_no_parameters_is_refused(changes, told):
+    with pytest.raises(ks.ConfigError, match=told):
+        ks.to_gymnax("CartPole-v1").default_params.replace(**changes)
+
+
+@pytest.mark.parametrize("options", [{}, {"wrap": "frame_stack:2"}], ids=["bare", "wrapped"])
+def test_it_comes_back_as_an_environment_of_ours(options):
+    ours = ks.make("CartPole-v1", time_limit=5, **options)
+    back = ks.from_gymnax(ks.to_gymnax(ours))
+    assert back.time_limit == 5
+    state, first = ours.reset(jax.random.key(0))
+    there, told = back.reset(jax.random.key(0))
+    assert jnp.allclose(first.obs, told.obs, atol=1e-6)
+    for _ in range(6):  # beyond the limit, which is no end of the task
+        state, wanted = ours.step(jax.random.key(1), state, jnp.int32(0))
+        there, told = back.step(jax.random.key(1), there, jnp.int32(0))
+        assert jnp.allclose(wanted.obs, told.obs, atol=1e-6)
+        assert (bool(told.terminated), bool(told.truncated)) == (False, False)
+
+
 def test_step_env_stays_where_it_led():
     env = ks.to_gymnax(Counting(length=1))
     _, state = env.reset_env(jax.random.PRNGKey(0))  # two words are a key, too

@@ -1,5 +1,7 @@
 """Our environments in other libraries' own tests and training loops."""
 
+import copy
+import pickle
 import unittest
 import warnings
 
@@ -8,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from counting import Counting
+from fresh_process import in_a_new_process
 
 import kousoku as ks
 
@@ -18,6 +21,66 @@ pytestmark = pytest.mark.peers
 def dtypes_as_others_have_them():
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         yield
+
+
+class Paint(ks.Env):
+    """Observes the action that was taken."""
+
+    time_limit: int | None = None
+
+    @property
+    def observation_space(self):
+        return ks.Box(3, 200, (2,), "uint8")
+
+    @property
+    def action_space(self):
+        return self.observation_space
+
+    def reset(self, key):
+        return self.step(key, None, jnp.full(2, 3, jnp.uint8))
+
+    def step(self, key, state, action):
+        return action, ks.Timestep(action, jnp.float32(0.0), jnp.array(False), jnp.array(False))
+
+
+GOES_ON = """
+import json, pickle
+import jax, jax.numpy as jnp, numpy as np
+with open({path!r}, "rb") as file:
+    env = pickle.load(file)
+print(json.dumps({step}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("library", "make", "begin", "step"),
+    [
+        ("dm_env", "to_dm_env('CartPole-v1')", "env.reset(); env.step(0)", "env.step(1).observation.tolist()"),
+        (
+            "stable_baselines3",
+            "to_sb3_vec('FrozenLake-v1', 3)",
+            "env.seed(1); env.reset(); env.step(np.full(3, 2))",
+            "[env.step(np.full(3, 2))[0].tolist() for _ in range(5)]",
+        ),
+        ("brax", "to_brax('Pendulum-v1')", "None", "env.reset(jax.random.PRNGKey(3)).obs.tolist()"),
+        (
+            "brax",
+            "to_brax('Pendulum-v1')",
+            "env = (env, env.reset(jax.random.PRNGKey(3)))",
+            "env[0].step(env[1], jnp.ones(1)).obs.tolist()",
+        ),
+    ],
+    ids=["dm_env", "stable_baselines3", "brax", "brax state"],
+)
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.slow_because("another process compiles what it steps")
+def test_what_was_pickled_goes_on_in_another_process(library, make, begin, step, tmp_path):
+    pytest.importorskip(library)
+    names = {"env": eval(f"ks.{make}"), "np": np, "jax": jax, "jnp": jnp}
+    exec(begin, names)
+    (tmp_path / "env").write_bytes(pickle.dumps(names["env"]))
+    script = "import warnings\nwarnings.simplefilter('ignore')\n" + GOES_ON
+    assert in_a_new_process(script.format(path=str(tmp_path / "env"), step=step)) == eval(step, names)
 
 
 class TestDmEnv:
@@ -57,6 +120,13 @@ class TestDmEnv:
             env = ks.to_dm_env(id)
             env.observation_spec().validate(env.reset().observation)
             env.action_spec().validate(np.zeros(env.action_spec().shape, env.action_spec().dtype))
+
+    def test_actions_are_clipped_and_messages_are_of_one(self):
+        env = ks.to_dm_env(Paint())
+        env.reset()
+        assert env.step(np.array([256, -1])).observation.tolist() == [200, 3]
+        with pytest.raises(ks.ConfigError, match=r"^action: got 'int64 \[1\]'; use an array like uint8 \[2\]$"):
+            env.step(np.array([1]))
 
 
 class TestGymnax:
@@ -119,6 +189,17 @@ class TestBrax:
         assert np.allclose(after.obs, timestep.obs, atol=1e-6)
         assert jax.tree.structure(state) == jax.tree.structure(after)
 
+    def test_copies_and_pickles_step_as_they_do(self):
+        env = ks.to_brax("Pendulum-v1")
+        state = env.reset(jax.random.PRNGKey(0))
+        for copied in (lambda it: pickle.loads(pickle.dumps(it)), copy.deepcopy, copy.copy):
+            there, now = copied(env), copied(state)
+            assert type(now) is type(state)
+            assert isinstance(there, self.envs.Env)
+            assert jax.tree.structure(now) == jax.tree.structure(state)
+            after, wanted = there.step(now, jnp.array([0.5])), env.step(state, jnp.array([0.5]))
+            assert jax.tree.all(jax.tree.map(lambda a, b: bool((a == b).all()), after, wanted))
+
     @pytest.mark.filterwarnings("ignore")
     @pytest.mark.slow_because("Brax's PPO is compiled")
     def test_braxs_ppo_runs_once_jax_has_what_it_calls(self, monkeypatch):
@@ -165,6 +246,49 @@ class TestStableBaselines3:
         assert infos[0]["terminal_observation"].tolist() == [start[0, 0], 2]
         assert obs[:, 1].tolist() == [0, 0]
         assert not ks.to_sb3_vec(Counting(length=1), 1).env_is_wrapped(object)[0]
+
+    def test_each_is_the_environment_alone_that_is_reset_where_episodes_end(self):
+        envs, alone = ks.to_sb3_vec("FrozenLake-v1", 2), [ks.to_gymnasium("FrozenLake-v1") for _ in range(2)]
+        envs.seed(3)
+        assert envs.reset().tolist() == [int(env.reset(seed=3 + i)[0]) for i, env in enumerate(alone)]
+        ends = 0
+        for step in range(60):
+            obs, reward, done, infos = envs.step(np.full(2, step % 4))
+            for i, env in enumerate(alone):
+                seen, rewarded, terminated, truncated, _ = env.step(step % 4)
+                assert (reward[i], done[i]) == (rewarded, terminated or truncated)
+                ends += done[i]
+                assert obs[i] == (env.reset()[0] if done[i] else seen)
+                assert not done[i] or infos[i]["terminal_observation"] == seen
+        assert ends > 6
+
+    def test_copies_and_pickles_go_on_as_the_original_does(self):
+        envs = ks.to_sb3_vec("FrozenLake-v1", 3, render_mode="rgb_array")
+        new = pickle.loads(pickle.dumps(envs))
+        assert isinstance(new, self.sb3.common.vec_env.VecEnv)
+        for each in (envs, new):
+            each.seed(4)
+        assert np.array_equal(envs.reset(), new.reset())
+        copies = [pickle.loads(pickle.dumps(envs)), copy.deepcopy(envs)]
+        assert np.array_equal(copies[0].get_images()[1], envs.get_images()[1])
+        for _ in range(20):
+            wanted = envs.step(np.full(3, 2))
+            for each in copies:
+                assert all(np.array_equal(a, b) for a, b in zip(each.step(np.full(3, 2))[:3], wanted[:3], strict=True))
+
+    def test_what_needs_a_reset_says_so(self):
+        from gymnasium.error import ResetNeeded
+
+        envs = ks.to_sb3_vec("CartPole-v1", 3, render_mode="rgb_array")
+        for call in (lambda: envs.step(np.zeros(3, int)), envs.get_images):
+            with pytest.raises(ResetNeeded, match="call reset"):
+                call()
+        assert ks.to_sb3_vec("CartPole-v1", 2).get_images() == [None, None]
+
+    def test_actions_are_clipped(self):
+        envs = ks.to_sb3_vec(Paint(), 2)
+        envs.reset()
+        assert envs.step(np.array([[256, -1], [5, 6]]))[0].tolist() == [[200, 3], [5, 6]]
 
     @pytest.mark.filterwarnings("ignore")
     def test_its_ppo_learns_on_them(self):
@@ -217,3 +341,11 @@ class TestTorch:
             torch.nn.utils.clip_grad_norm_(net.parameters(), 0.5)
             optimiser.step()
         assert np.mean(returns[-50:]) > 2 * np.mean(returns[:50])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_boards_of_pgx_which_are_drawings_are_not_announced_as_pixels():
+    pytest.importorskip("pgx")
+    assert ks.to_gymnasium("pgx:tic_tac_toe").metadata["render_modes"] == []
+    with pytest.raises(ks.ConfigError, match="render_mode"):
+        ks.to_gymnasium_vec("pgx:tic_tac_toe", 2, render_mode="rgb_array")

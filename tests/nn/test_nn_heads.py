@@ -170,6 +170,10 @@ def test_clip_to_clips_a_box_entry_by_entry_and_nothing_else():
     assert clip_to(square, jnp.full((2, 2), -9.0)).tolist() == [[-1.0, -2.0], [-3.0, -4.0]]
     assert clip_to(Box(-2.0, 2.0), jnp.float32(3.0)).shape == ()
     assert int(clip_to(Discrete(3), jnp.int32(2))) == 2
+    parts = Dict({"a": BOX, "b": Dict({"c": Discrete(3), "d": Box(0, 2**31 - 2, (2,), "int32")})})
+    clipped = clip_to(parts, {"a": jnp.array([-3.0, 5.0]), "b": {"c": jnp.int32(2), "d": jnp.array([-1, 2**31 - 1])}})
+    assert clipped["a"].tolist() == [-1.0, 4.0]
+    assert (int(clipped["b"]["c"]), clipped["b"]["d"].tolist()) == (2, [0, 2**31 - 2])
 
 
 @pytest.mark.parametrize(

@@ -248,6 +248,8 @@ class Scene:
     def of_svg(cls, svg: str) -> Scene:
         """Makes a scene of a drawing as SVG; pages show it, films as .gif, .mp4 and .png cannot.
 
+        An environment that draws by it says so with `draws_svg = True`, so that nobody is promised pixels of it.
+
         Raises:
             ConfigError: for what is no SVG, or tells no size.
         """

@@ -56,7 +56,7 @@ def _loaded(id: str) -> Any:
 
 
 class _Reader:
-    """What reads the values of a space of theirs as arrays of ours: indices from 0, a Tuple as a dict.
+    """A reader of the values of a space of theirs as arrays of ours: indices from 0, a Tuple as a dict.
 
     Attributes:
         what: the name of their space, for messages.

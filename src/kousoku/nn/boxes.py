@@ -8,10 +8,10 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Float32, PRNGKeyArray
+from jaxtyping import Array, Float, Float32, PRNGKeyArray, PyTree
 
 from ..core.errors import ConfigError
-from ..core.spaces import Box, Space, as_array
+from ..core.spaces import Box, Dict, Space, as_array
 from ..ops.distributions import Distribution
 
 
@@ -56,14 +56,21 @@ def size_of(space: Box) -> int:
     return math.prod(space.shape)
 
 
-def clip_to(space: Space, action: Array) -> Array:
+def clip_to(space: Space, action: PyTree[Array]) -> PyTree[Array]:
     """Returns the action an environment may take: a Box's is clipped to its bounds, any other's is left as it is.
 
-    Agents with a `NormalHead` clip only what they send to the environment; probabilities are those of the action that
-    was drawn.
+    A Dict's are each what its own space says. Agents with a `NormalHead` clip only what they send to the environment;
+    probabilities are those of the action that was drawn.
     """
+    if isinstance(space, Dict):
+        return {name: clip_to(part, action[name]) for name, part in space.spaces.items()}
     if not isinstance(space, Box):
         return action
+    if space.dtype.kind in "iu" and jnp.issubdtype(action.dtype, jnp.integer):  # float32 would round large bounds
+        most = jnp.iinfo(action.dtype)
+        ends = (np.clip(np.asarray(end, np.int64), most.min, most.max) for end in (space.low, space.high))
+        low, high = (jnp.asarray(end, action.dtype) for end in ends)
+        return jnp.clip(action, jnp.broadcast_to(low, space.shape), jnp.broadcast_to(high, space.shape))
     low, high = (bound.reshape(space.shape).astype(action.dtype) for bound in bounds(space))
     return jnp.clip(action, low, high)
 

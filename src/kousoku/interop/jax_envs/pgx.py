@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -45,6 +45,7 @@ class PgxEnv(ForeignEnv):
         theirs, told, time_limit: see `ForeignEnv`.
         opponent: who moves for the other players.
         masked: whether the mask is observed.
+        draws_svg: True: Pgx draws as SVG.
     """
 
     theirs: Foreign = eqx.field(static=True)
@@ -52,6 +53,7 @@ class PgxEnv(ForeignEnv):
     time_limit: int | None = eqx.field(static=True)
     opponent: Opponent = eqx.field(static=True)
     masked: bool = eqx.field(static=True)
+    draws_svg: ClassVar[bool] = True
 
     def begin(self, key: Array) -> tuple[Any, PyTree[Array]]:
         init_key, others_key = jax.random.split(key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import jax
 import numpy as np
 
 from ...core.errors import ConfigError
@@ -14,7 +15,8 @@ from ...core.spaces import Box, Dict, Discrete, MultiDiscrete, Space, as_array
 def as_actions(space: Space, actions: Any, axes: tuple[int, ...]) -> Any:
     """Returns actions as NumPy arrays with so many axes before the space's own, in the space's dtype.
 
-    Boxes' may lie outside their bounds, to which they are clipped later; whole numbers may not.
+    Boxes' may lie outside their bounds: whole numbers that the dtype may not hold are clipped here, all others later.
+    Discrete ones may not.
 
     Raises:
         ConfigError: for another shape, fractions where whole numbers belong, or whole numbers outside the space.
@@ -24,20 +26,34 @@ def as_actions(space: Space, actions: Any, axes: tuple[int, ...]) -> Any:
             raise ConfigError("action", actions, f"use a dict with {', '.join(map(repr, sorted(space.spaces)))}")
         return {name: as_actions(part, actions[name], axes) for name, part in space.spaces.items()}
     array = as_array(actions)
-    kinds = "iuf" if isinstance(space, Box) and space.dtype.kind == "f" else "iu"
-    if array.shape != (*axes, *space.shape) or array.dtype.kind not in kinds:
-        wanted = f"{space.dtype.name} {[*axes, *space.shape]}"
-        raise ConfigError("action", f"{array.dtype.name} {list(array.shape)}", f"use an array like {wanted}")
+    dtype = space.dtype
+    fractions = dtype.kind == "f"
+    if array.shape != (*axes, *space.shape) or array.dtype.kind not in ("iuf" if fractions else "iu"):
+        given = f"{array.dtype.name} {list(array.shape)}" if array.shape else actions
+        raise ConfigError("action", given, f"use {_wanted(space, axes, fractions)}")
     if isinstance(space, Discrete | MultiDiscrete) and array.size:
         count = space.n if isinstance(space, Discrete) else np.asarray(space.nvec)
         if array.min() < 0 or (array >= count).any():
             worst = array[(array < 0) | (array >= count)][0]
             raise ConfigError("action", int(worst), f"the action space is {space}")
-    return np.ascontiguousarray(array, space.dtype)
+    if isinstance(space, Box) and not fractions and array.dtype != dtype:
+        array = np.clip(array, np.asarray(space.low, np.int64), np.asarray(space.high, np.int64))
+    return np.asarray(array, dtype, order="C")
 
 
-def of_one(action: Any) -> Any:
-    """Returns an action of one environment as those of one slot, with an axis more."""
-    if isinstance(action, Mapping):
-        return {name: of_one(part) for name, part in action.items()}
-    return as_array(action)[None]
+def as_one_slots(space: Space, action: Any) -> Any:
+    """Returns an action of one environment as those of one slot, with an axis more.
+
+    Raises:
+        ConfigError: as `as_actions` does; shapes are told without that axis.
+    """
+    given = as_actions(space, action, ())
+    return jax.tree.map(lambda array: array[None], given) if isinstance(given, dict) else given[None]
+
+
+def _wanted(space: Box | Discrete | MultiDiscrete, axes: tuple[int, ...], fractions: bool) -> str:
+    """Returns in words what an action should be."""
+    shape = [*axes, *space.shape]
+    if not shape:
+        return "a number" if fractions else "a whole number"
+    return f"an array like {space.dtype.name} {shape}"

@@ -20,11 +20,17 @@ from .stepper import made
 from .stepping import IMPL, as_key, infos
 from .theirs import derived, required
 
+BASE = ("brax.envs.base", "brax", "to_brax")
+"""What is required of Brax."""
+
 
 class BraxState:
     """State of Brax's whose `pipeline_state` is also called `data`, as Playground's wrappers call it."""
 
     pipeline_state: Any
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (dict(vars(self)),)
 
     @property
     def data(self) -> Any:
@@ -66,7 +72,10 @@ class OurBraxEnv:
         self.env, self.episode_length = env, env.time_limit
         self._middle, self._half = (low + high) / 2, (high - low) / 2
         self._sizes = obs.shape[0], actions.shape[0]
-        self._state_class = _state_class(required("brax.envs.base", "brax", "to_brax").State)
+        self._state_class = _state_class(required(*BASE).State)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return to_brax, (self.env,)
 
     @property
     def observation_size(self) -> int:
@@ -131,8 +140,7 @@ def to_brax(env: str | Env, **options: Any) -> Any:
     Raises:
         ConfigError: as `OurBraxEnv` does, for an unknown id or option, or without Brax.
     """
-    theirs = required("brax.envs.base", "brax", "to_brax").Env
-    return derived(OurBraxEnv, theirs)(made(env, **options))
+    return derived(OurBraxEnv, required(*BASE).Env)(made(env, **options))
 
 
 @functools.cache
@@ -141,6 +149,11 @@ def _state_class(theirs: Any) -> Any:
     made = derived(BraxState, theirs)
     jax.tree_util.register_dataclass(made, [field.name for field in dataclasses.fields(theirs)], [])
     return made
+
+
+def _restored(fields: dict[str, Any]) -> Any:
+    """Returns a state with these fields, of the class that has been in another process."""
+    return _state_class(required(*BASE).State)(**fields)
 
 
 def _reset(env: Env, key: PRNGKeyArray) -> tuple[Any, Timestep]:

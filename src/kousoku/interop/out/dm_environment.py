@@ -9,7 +9,6 @@ import numpy as np
 from ...core.env import Env
 from ...core.errors import check_count
 from ...core.spaces import Box, Dict, Discrete, MultiDiscrete, Space
-from .actions import of_one
 from .gymnasium_env import first
 from .stepper import LARGEST_SEED, Stepper, made
 from .stepping import ResetRule
@@ -50,7 +49,7 @@ class DmEnvironment:
         """
         if self._ended:
             return self.reset()
-        told = self._stepper.step(of_one(action))
+        told = self._stepper.step_one(action)
         obs, reward = first(told.obs), float(told.reward[0])
         self._ended = bool(told.terminated[0] | told.truncated[0])
         if told.terminated[0]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 import jax
@@ -14,6 +14,20 @@ from ...core.errors import ConfigError, check_count
 from .spaces import gymnasium_space, in_gymnasium
 from .stepper import LARGEST_SEED, Stepper, made
 from .stepping import ResetRule, StepResult
+
+
+class Waiting(NamedTuple):
+    """Holds what waits to be received, a row for each of K environments.
+
+    Attributes:
+        numbers: of the environments, int32 [K].
+        told: of the step or the reset.
+        elapsed: how many steps old episodes were then, int32 [K].
+    """
+
+    numbers: np.ndarray
+    told: StepResult
+    elapsed: np.ndarray
 
 
 class EnvPoolLike:
@@ -42,7 +56,7 @@ class EnvPoolLike:
         self.single_action_space = self.action_space
         self.all_env_ids = np.arange(self.num_envs, dtype=np.int32)
         self._elapsed = np.zeros(self.num_envs, np.int32)
-        self._waiting: deque[tuple[np.ndarray, StepResult]] = deque()
+        self._waiting: deque[Waiting] = deque()
 
     def __len__(self) -> int:
         return self.num_envs
@@ -64,16 +78,19 @@ class EnvPoolLike:
         return self.batch_size < self.num_envs
 
     def reset(self, env_id: Any = None) -> tuple[Any, dict[str, Any]]:
-        """Begins new episodes, of all environments or of some; returns their observations and infos."""
+        """Begins new episodes, of all environments or of some; returns their observations and infos.
+
+        What waits of these environments is forgotten; what waits of others is still to be received.
+        """
         numbers = self._begin(env_id)
-        self._waiting.clear()
-        told = self._again(numbers)
-        return self._obs(told), self._info(told, numbers)
+        self._forget(numbers)
+        begun = self._again(numbers)
+        return self._obs(begun), self._info(begun)
 
     def async_reset(self) -> None:
         """Begins new episodes of all environments, which `recv` returns."""
         self._waiting.clear()
-        self._waiting.append((self.all_env_ids, self._again(self.all_env_ids)))
+        self._waiting.append(self._again(self.all_env_ids))
 
     def send(self, action: Any, env_id: Any = None) -> None:
         """Takes one action in each environment, or in each of some; `recv` returns what follows.
@@ -87,7 +104,7 @@ class EnvPoolLike:
         everyone = numbers is self.all_env_ids
         told = self._stepper.step(action) if everyone else self._stepper.step_some(action, numbers)
         self._elapsed[numbers] = np.where(told.begun, 0, self._elapsed[numbers] + 1)
-        self._waiting.append((numbers, told))
+        self._waiting.append(Waiting(numbers, told, self._elapsed[numbers]))
 
     def recv(self) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Returns observations, rewards, terminated, truncated and infos, whose `env_id` says of which environments.
@@ -97,18 +114,18 @@ class EnvPoolLike:
         """
         if not self._waiting:
             raise ConfigError("recv", "nothing was sent", "call send() or async_reset() first")
-        parts: list[tuple[np.ndarray, StepResult]] = []
+        parts: list[Waiting] = []
         room = self.batch_size
         while room and self._waiting:
-            numbers, told = self._waiting.popleft()
-            parts.append((numbers[:room], jax.tree.map(lambda x, end=room: x[:end], told)))
-            if len(numbers) > room:
-                left = jax.tree.map(lambda x, start=room: x[start:], told)
-                self._waiting.appendleft((numbers[room:], left))
-            room -= len(parts[-1][0])
-        numbers = np.concatenate([part[0] for part in parts])
-        told = parts[0][1] if len(parts) == 1 else jax.tree.map(lambda *x: np.concatenate(x), *(p[1] for p in parts))
-        return self._obs(told), told.reward, told.terminated, told.truncated, self._info(told, numbers)
+            part = self._waiting.popleft()
+            if len(part.numbers) > room:
+                self._waiting.appendleft(_rows(part, slice(room, None)))
+                part = _rows(part, slice(room))
+            parts.append(part)
+            room -= len(part.numbers)
+        got = parts[0] if len(parts) == 1 else jax.tree.map(lambda *x: np.concatenate(x), *parts)
+        told = got.told
+        return self._obs(got), told.reward, told.terminated, told.truncated, self._info(got)
 
     def step(self, action: Any, env_id: Any = None) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Sends actions and receives what follows."""
@@ -133,21 +150,32 @@ class EnvPoolLike:
             raise ConfigError("env_id", env_id, f"use different numbers from 0 to {self.num_envs - 1}")
         return numbers.astype(np.int32)
 
-    def _again(self, numbers: np.ndarray) -> StepResult:
+    def _forget(self, numbers: np.ndarray) -> None:
+        """Takes some environments out of what waits."""
+        stay = [(part, np.isin(part.numbers, numbers, invert=True)) for part in self._waiting]
+        self._waiting = deque(_rows(part, rows) for part, rows in stay if rows.any())
+
+    def _again(self, numbers: np.ndarray) -> Waiting:
         """Begins new episodes of some environments; the first time, of all."""
         if not self._stepper.has_begun:
             told = self._stepper.reset([self._seed + i for i in range(self.num_envs)])
         else:
             told = self._stepper.reset([None] * self.num_envs, np.isin(self.all_env_ids, numbers))
         self._elapsed[numbers] = 0
-        return jax.tree.map(lambda x: x[numbers], told)
+        return Waiting(numbers, jax.tree.map(lambda x: x[numbers], told), self._elapsed[numbers])
 
-    def _obs(self, told: StepResult) -> Any:
-        return in_gymnasium(self._stepper.observation_space, told.obs)
+    def _obs(self, got: Waiting) -> Any:
+        return in_gymnasium(self._stepper.observation_space, got.told.obs)
 
-    def _info(self, told: StepResult, numbers: np.ndarray) -> dict[str, Any]:
-        elapsed = self._elapsed[numbers]
-        return {**told.info, "env_id": numbers, "players": {"env_id": numbers}, "elapsed_step": elapsed}
+    @staticmethod
+    def _info(got: Waiting) -> dict[str, Any]:
+        numbers = got.numbers.copy()
+        return {**got.told.info, "env_id": numbers, "players": {"env_id": numbers}, "elapsed_step": got.elapsed}
+
+
+def _rows(part: Waiting, rows: Any) -> Waiting:
+    """Returns some rows of what waits."""
+    return jax.tree.map(lambda x: x[rows], part)
 
 
 def to_envpool(

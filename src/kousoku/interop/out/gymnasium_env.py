@@ -12,8 +12,7 @@ from jaxtyping import UInt8
 
 from ...core.env import Env
 from ...core.errors import ConfigError, check_choice, check_keys
-from ...training.evaluation.film import is_drawable
-from .actions import of_one
+from ...training.evaluation.film import is_drawable, makes_svg
 from .spaces import gymnasium_space, in_gymnasium
 from .state_painter import StatePainter, frames_per_second
 from .stepper import Stepper, made
@@ -74,7 +73,7 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
             ResetNeeded: before the first reset.
         """
         check_begun(self._stepper)
-        told = self._stepper.step(of_one(action))
+        told = self._stepper.step_one(action)
         return (
             self._obs(told),
             float(told.reward[0]),
@@ -131,7 +130,8 @@ def painter_of(env: Env, render_mode: str | None) -> StatePainter | None:
 
 def metadata_of(env: Env) -> dict[str, Any]:
     """Returns how an environment may be drawn, as Gymnasium's metadata."""
-    return {"render_modes": list(RENDER_MODES) if is_drawable(env) else [], "render_fps": frames_per_second(env)}
+    modes = list(RENDER_MODES) if is_drawable(env) and not makes_svg(env) else []
+    return {"render_modes": modes, "render_fps": frames_per_second(env)}
 
 
 def check_options(options: Any, known: tuple[str, ...]) -> None:

@@ -13,13 +13,16 @@ from jaxtyping import Array, PRNGKeyArray, PyTree
 from ...collectors.env_kernel import env_kernel, partition_env
 from ...collectors.slot import EnvSlot, advance_clipped, begin, take_step
 from ...core.env import Env
-from ...core.errors import ConfigError
+from ...core.errors import ConfigError, check_count, check_keys
 from ...core.spaces import LARGEST, Box, Dict, Discrete, MultiDiscrete, Space
 from ...core.timestep import Transition
+from ...core.wrapper import Wrapper
 from ...nn import clip_to
 from ..libraries import said
-from .stepper import made
+from .stepper import has_option, made
 from .stepping import as_key
+
+LIMIT = "max_steps_in_episode"
 
 
 class GymnaxParams(eqx.Module):
@@ -35,6 +38,36 @@ class GymnaxParams(eqx.Module):
     def max_steps_in_episode(self) -> int:
         """The time limit; without one, the largest int32."""
         return LARGEST if self.env.time_limit is None else self.env.time_limit
+
+    def replace(self, **changes: Any) -> GymnaxParams:
+        """Returns parameters of another environment (`env`), or with another time limit (`max_steps_in_episode`).
+
+        Raises:
+            ConfigError: for other names, or what is no time limit.
+        """
+        check_keys("parameter", changes, ("env", LIMIT))
+        env = made(changes["env"]) if "env" in changes else self.env
+        if LIMIT not in changes:
+            return GymnaxParams(env)
+        limit = check_count(LIMIT, changes[LIMIT], high=LARGEST)
+        if has_option(env):
+            return GymnaxParams(made(env, limit))
+        return GymnaxParams(Relimited(env, limit))  # pyright: ignore[reportCallIssue]
+
+
+class Relimited(Wrapper):
+    """An environment with another time limit in the place of its own, where that is no option of it.
+
+    Attributes:
+        limit: steps after which an episode is truncated.
+    """
+
+    limit: int = eqx.field(static=True)
+
+    @property
+    def time_limit(self) -> int:
+        """Steps after which an episode is truncated."""
+        return self.limit
 
 
 class GymnaxLike:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.env import Env
 from ...core.errors import ConfigError
-from .gymnasium_env import drawn_seed, painter_of
+from .gymnasium_env import check_begun, drawn_seed, painter_of
 from .gymnasium_vector import row
 from .spaces import gymnasium_space, in_gymnasium
 from .stepper import Stepper, made
@@ -40,6 +40,9 @@ class SB3VectorEnv:
         spaces = (gymnasium_space(space) for space in (env.observation_space, env.action_space))
         super().__init__(self._stepper.num_slots, *spaces)  # pyright: ignore[reportCallIssue]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _bare, (), self.__dict__
+
     def reset(self) -> Any:
         """Begins new episodes, with the seeds that `seed` has set; without, each goes on with its own randomness."""
         theirs: Any = self
@@ -59,7 +62,9 @@ class SB3VectorEnv:
 
         Raises:
             ConfigError: for what are no actions.
+            ResetNeeded: before the first reset.
         """
+        check_begun(self._stepper)
         told = self._stepper.step(self._actions)
         infos: list[dict[str, Any]] = [{} for _ in range(self._stepper.num_slots)]
         if told.begun.any():
@@ -98,9 +103,16 @@ class SB3VectorEnv:
         return [False for _ in self._numbers(indices)]
 
     def get_images(self) -> list[Any]:
-        """Draws the states that the environments are in; None for each without a render mode."""
+        """Draws the states that the environments are in; None for each without a render mode.
+
+        Raises:
+            ResetNeeded: before the first reset.
+        """
         numbers = range(self._stepper.num_slots)
-        return [None if self._painter is None else self._painter.draw(self._stepper.state(i)) for i in numbers]
+        if self._painter is None:
+            return [None for _ in numbers]
+        check_begun(self._stepper)
+        return [self._painter.draw(self._stepper.state(i)) for i in numbers]
 
     def _numbers(self, indices: int | Iterable[int] | None) -> Iterable[int]:
         if indices is None:
@@ -123,5 +135,20 @@ def to_sb3_vec(env: str | Env, num_envs: int, *, render_mode: str | None = None,
     Raises:
         ConfigError: for an unknown id or option, or without Stable-Baselines3.
     """
+    return _derived()(made(env, **options), num_envs, render_mode)
+
+
+def _derived() -> Any:
+    """Returns the class that is also Stable-Baselines3's `VecEnv`.
+
+    Raises:
+        ConfigError: without Stable-Baselines3.
+    """
     module = required("stable_baselines3.common.vec_env", "stable-baselines3", "to_sb3_vec")
-    return derived(SB3VectorEnv, module.VecEnv)(made(env, **options), num_envs, render_mode)
+    return derived(SB3VectorEnv, module.VecEnv)
+
+
+def _bare() -> Any:
+    """Returns an object of that class without attributes, which pickle and `copy` fill."""
+    made = _derived()
+    return made.__new__(made)

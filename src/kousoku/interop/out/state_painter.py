@@ -14,7 +14,8 @@ from ...core.env import Env
 from ...core.errors import ConfigError
 from ...core.scene import Timed
 from ...core.scene3d import Drawable3d, Trajectory3d
-from ...training.evaluation.film import is_drawable
+from ...core.wrapper import steps_per_action, unwrapped, unwrapped_state
+from ...training.evaluation.film import is_drawable, makes_svg
 
 SIZE = 480
 STILL_FRAMES_PER_SECOND = 4
@@ -24,15 +25,19 @@ SLACK = 0.25
 
 
 class StatePainter:
-    """Draws states of one environment.
+    """Draws states of one environment; of a wrapper those of the innermost one, as films do.
 
     Raises:
-        ConfigError: if it cannot be drawn.
+        ConfigError: if it cannot be drawn, or as SVG alone, which nothing makes pixels of.
     """
 
     def __init__(self, env: Env) -> None:
+        name = type(unwrapped(env)).__name__
         if not is_drawable(env):
-            raise ConfigError("render_mode", "rgb_array", f"{type(env).__name__} has no `scene` or `poses` to draw")
+            raise ConfigError("render_mode", "rgb_array", f"{name} has no `scene` or `poses` to draw")
+        if makes_svg(env):
+            fix = f"{name} is drawn as SVG, of which nothing makes pixels: kousoku.animate(...) shows it on a page"
+            raise ConfigError("render_mode", "rgb_array", fix)
         self.env = env
         self._painter: Any = None
 
@@ -41,11 +46,12 @@ class StatePainter:
 
     def draw(self, state: Any) -> UInt8[np.ndarray, "H W 3"]:
         """Draws a state of one environment."""
-        if isinstance(self.env, Drawable3d):
-            return self._solid(self.env, state)
+        env: Any = unwrapped(self.env)
+        state = unwrapped_state(self.env, state)
+        if isinstance(env, Drawable3d):
+            return self._solid(env, state)
         from ...viz.painter import Painter
 
-        env: Any = self.env
         scene = env.scene(state)
         if self._painter is None:
             self._painter = Painter(scene, SIZE)
@@ -73,7 +79,10 @@ class StatePainter:
 
 def frames_per_second(env: Any) -> float:
     """Returns how many steps a second of the environment's time has; of one without a clock, what can be followed."""
-    return 1.0 / float(np.mean(env.dt)) if isinstance(env, Timed | Drawable3d) else STILL_FRAMES_PER_SECOND
+    inner: Any = unwrapped(env)
+    if not isinstance(inner, Timed | Drawable3d):
+        return STILL_FRAMES_PER_SECOND
+    return 1.0 / (steps_per_action(env) * float(np.mean(inner.dt)))
 
 
 def _starts(env: Env) -> Any:

@@ -21,7 +21,7 @@ from ...core.host import HostEnv
 from ...core.spaces import LARGEST
 from ...core.wrapper import Wrapper
 from ...training.guards.memory_check import check_transitions
-from .actions import as_actions
+from .actions import as_actions, as_one_slots
 from .stepping import STEPS, HostSlot, ResetRule, StepResult, first_reset, is_told_at_reset, reset_again
 
 LARGEST_SEED = 2**64 - 1
@@ -47,9 +47,16 @@ def made(env: str | Env, max_episode_steps: int | None = None, **options: Any) -
     if isinstance(env, Wrapper):
         fix = "give it to the environment that is wrapped, as time_limit=, or put kousoku.wrappers.TimeLimit around"
         raise ConfigError("max_episode_steps", limit, fix)
-    if not any(field.name == "time_limit" and field.init for field in dataclasses.fields(env)):
+    if not has_option(env):
         raise ConfigError("max_episode_steps", limit, f"{type(env).__name__} has a time limit of its own")
     return dataclasses.replace(env, time_limit=limit)
+
+
+def has_option(env: Env) -> bool:
+    """Tells whether an environment's time limit is an option of its own, rather than fixed or of what it wraps."""
+    return not isinstance(env, Wrapper) and any(
+        field.name == "time_limit" and field.init for field in dataclasses.fields(env)
+    )
 
 
 class Stepper:
@@ -84,7 +91,9 @@ class Stepper:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["env"], state["num_slots"], state["reset_rule"])
-        self._slots = None if state["slots"] is None else jax.device_put(state["slots"])
+        if state["slots"] is not None:
+            self._programs.know_slots(self._arrays, self.num_slots)
+            self._slots = jax.device_put(state["slots"])
 
     @property
     def has_begun(self) -> bool:
@@ -119,7 +128,17 @@ class Stepper:
         Raises:
             ConfigError: for actions of another shape or dtype, or whole numbers outside their space.
         """
-        given = as_actions(self.action_space, actions, (self.num_slots,))
+        return self._step(as_actions(self.action_space, actions, (self.num_slots,)))
+
+    def step_one(self, action: Any) -> StepResult:
+        """Takes one action, without an axis of slots, in the only slot.
+
+        Raises:
+            ConfigError: as `step` does.
+        """
+        return self._step(as_one_slots(self.action_space, action))
+
+    def _step(self, given: Any) -> StepResult:
         with self._lock:
             self._slots, told = self._programs.step(self._arrays, self._slots, given)
             return on_host(told)
@@ -161,6 +180,11 @@ class Programs:
             lambda arrays, slots, *how: self._run(reset_again, arrays, self.unflatten(slots), *how), donate_argnums=1
         )
         self.step_some = jax.jit(lambda *args: self._some(step, *args), donate_argnums=1)
+
+    def know_slots(self, arrays: list[Any], count: int) -> None:
+        """Learns the form of so many slots, where none have begun in this process."""
+        if self._slots_tree is None:
+            jax.eval_shape(self.begin, arrays, jax.ShapeDtypeStruct((count, 2), np.uint32))
 
     def unflatten(self, leaves: Sequence[Any]) -> HostSlot:
         """Returns slots as a struct."""

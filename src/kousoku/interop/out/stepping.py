@@ -110,15 +110,15 @@ def step_next(env: Env, host: HostSlot, action: PyTree[Array]) -> tuple[HostSlot
 
 
 def step_same(env: Env, host: HostSlot, action: PyTree[Array]) -> tuple[HostSlot, StepResult]:
-    """Takes one action; if that ends the episode, begins the next one."""
+    """Takes one action; if that ends the episode, begins the next one, with what a reset of its own would draw."""
     key, rest = _split(host.words)
-    step_key, reset_key = jax.random.split(key)
-    after, told, ended = _taken(env, host.slot, action, step_key)
+    after, told, ended = _taken(env, host.slot, action, key)
+    reset_key, after_reset = _split(rest)
     fresh, timestep = begin_next(env, after, reset_key)
     info = select(ended, _matching(infos(timestep.info), told.info), told.info)
     slot = select(ended, fresh, after)
     said = told._replace(obs=slot.obs, begun=ended, info=info, final_obs=told.obs, final_info=told.info)
-    return HostSlot(slot, rest, jnp.array(False)), said
+    return HostSlot(slot, select(ended, after_reset, rest), jnp.array(False)), said
 
 
 STEPS = {ResetRule.NEXT_STEP: step_next, ResetRule.SAME_STEP: step_same, ResetRule.DISABLED: step_disabled}

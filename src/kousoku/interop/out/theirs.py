@@ -29,6 +29,8 @@ def required(module: str, package: str, asked_by: str) -> Any:
 def derived(ours: type, theirs: type) -> Any:
     """Returns a class that is both; methods are ours where we have them.
 
+    Pickle finds no such class by its name: ours says in `__reduce__` what makes an object of it again.
+
     Examples:
         >>> derived(str, object).__mro__[1]
         <class 'str'>

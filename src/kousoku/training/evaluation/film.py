@@ -66,6 +66,11 @@ def is_drawable(env: Env) -> bool:
     return isinstance(unwrapped(env), Drawable3d | Drawable)
 
 
+def makes_svg(env: Env) -> bool:
+    """Tells whether pictures of an environment are drawings as SVG, as it says by `draws_svg`."""
+    return bool(getattr(unwrapped(env), "draws_svg", False))
+
+
 def member_film(population: Population, final: FinalState, i: int, name: str = "") -> Film | None:
     """Films one greedy episode of a member in its environment; None if that cannot be drawn."""
     key, env = _film_key(population.keys, to_device(np.int32(i))), population.env(i)
