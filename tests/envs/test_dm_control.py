@@ -195,6 +195,15 @@ def test_a_target_is_drawn_where_it_is() -> None:
     assert positions.shape[0] == quaternions.shape[0] == env.model.nbody
 
 
+def test_an_episodes_own_numbers_are_drawn() -> None:
+    env = SuiteReacher()
+    state, _ = env.reset(KEY)
+    far = SuiteState(state.physics, state.goal, {**state.numbers, "body_pos": 2.0 * jnp.float32(env.model.body_pos)})
+    near, far = (np.asarray(env.poses(s)[0][:-1]) for s in (state, far))
+    np.testing.assert_allclose(far, 2.0 * near, atol=1e-6)
+    assert np.ptp(near) > 0.01
+
+
 # ---- what is read of the world
 
 

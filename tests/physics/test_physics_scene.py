@@ -13,7 +13,7 @@ from kousoku.physics import Forward, forward, initial_state, load
 from kousoku.physics.algebra.scalar import ZERO, nums
 from kousoku.physics.constraint import constraints
 from kousoku.physics.constraint.solver import Solution
-from kousoku.physics.scene import body3d, contacts3d, joint_values, poses
+from kousoku.physics.scene import body3d, compiled_body3d, contacts3d, joint_values, poses
 from kousoku.physics.stages.smooth import smooth
 
 SEEN = """
@@ -71,6 +71,20 @@ def test_every_shown_geom_is_where_mujoco_has_it(name):
     np.testing.assert_allclose(same, 1.0, atol=2e-6)
     shown = [g for g in range(theirs.ngeom) if theirs.geom_group[g] < 3 and theirs.geom_rgba[g, 3] > 0]
     assert [geom.name for geom in body3d(ours).geoms] == [theirs.geom(g).name for g in shown]
+
+
+def test_a_robot_that_shows_only_meshes_is_drawn_by_what_it_is_touched_by():
+    """Its meshes are in group 2, capsules in group 3: where a capsule is in group 2, it alone is shown."""
+    corners = "0 0 0  1 0 0  0 1 0  0 0 1"
+    text = f"""<mujoco><asset><mesh name="m" vertex="{corners}"/></asset><worldbody><geom type="plane" size="1 1 1"/>
+        <body><freejoint/><geom type="mesh" mesh="m" contype="0" conaffinity="0" group="2"/>
+        <geom name="felt" type="capsule" size=".1 .2" group="3"/><geom name="other" size=".1" group="4"/></body>
+        </worldbody></mujoco>"""
+    for own, shown in ((text, ["felt", "other"]), (text.replace('group="3"', 'group="2"'), ["felt"])):
+        theirs = mujoco.MjModel.from_xml_string(own)
+        drawn = body3d(load(own))
+        assert [geom.name for geom in drawn.geoms] == ["", *shown]
+        assert drawn == compiled_body3d(theirs)
 
 
 def test_a_robot_bolted_to_the_world_has_no_frames():

@@ -12,7 +12,7 @@ from physics_slopes import assert_slopes_agree
 from physics_states import Oracle, stack, states
 
 import kousoku as ks
-from kousoku.physics import State, forward, step
+from kousoku.physics import State, forward, initial_state, step
 from kousoku.physics.algebra.scalar import to_array
 from kousoku.physics.constraint import self_contacts
 from kousoku.physics.mjcf.load import from_mujoco
@@ -95,6 +95,28 @@ def test_steps_are_c_mujocos(condim):
         wanted = oracle.step(state)
         np.testing.assert_allclose(qpos[i], wanted[0], rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(qvel[i], wanted[1], rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("given", [{"geom_size"}, {"geom_size", "geom_rbound"}], ids=["sizes", "and reaches"])
+def test_geoms_that_have_grown_touch_as_far_as_they_reach(given):
+    """Sizes are leaves; those of the file would not touch. A reach that is given is taken as it is."""
+    apart = mujoco.MjModel.from_xml_string(BEADS.replace('size=".1"', 'size=".1" mass="1"'))
+    apart.geom_size[:, 0] = apart.geom_rbound[:] = 0.01
+    grown = {
+        "geom_size": apart.geom_size * np.array([[10.0], [10.0], [1.0], [10.0], [10.0]]),
+        "geom_rbound": np.ones(5),
+    }
+
+    def count(numbers):
+        with jax.enable_x64(True):
+            model = from_mujoco(apart).with_numbers(**{name: numbers[name] for name in given})
+            return jax.jit(lambda s: forward(model, s, jnp.zeros(0)).contact_list.length)(initial_state(model))
+
+    assert len(self_contacts.split_candidates(from_mujoco(apart))[1]) == 10
+    assert count({name: getattr(apart, name) for name in grown}) == 0
+    assert count(grown) == 2
+    if len(given) == 2:
+        assert count({**grown, "geom_rbound": np.full(5, 1e-3)}) == 0
 
 
 @pytest.mark.full("larger")

@@ -96,7 +96,8 @@ class Model(eqx.Module):
     def with_numbers(self, **numbers: Any) -> Model:
         """Returns the model with other numbers, each an array of the shape that it has now, as leaves.
 
-        What MuJoCo's compiler derives from them, as `dof_invweight0` from masses, stays that of the file.
+        What MuJoCo's compiler derives from them, as `dof_invweight0` from masses, stays that of the file; `geom_rbound`
+        is asked no more where sizes of geoms are leaves.
 
         Example:
             >>> import jax, jax.numpy as jnp

@@ -27,31 +27,27 @@ SHOWN_GROUPS = 3
 def body3d(model: Model, name: str = "") -> Body3d:
     """Returns the geoms that MuJoCo shows: groups 0 to 2, unless they are transparent.
 
+    A robot that shows nothing but meshes, of which there is no picture, is drawn by the geoms that it is touched by.
     Frame i is body i + 1: the world, body 0, needs none.
 
     References:
         MuJoCo documentation, XML reference, body/geom: group, rgba.
     """
-    geoms = _geoms(model, np.asarray(model.geom_rgba, np.float64), dict(model.names)["geom"])
-    return Body3d(tuple(geom for geom, group in geoms if group < SHOWN_GROUPS), name)
+    return Body3d(_shown(_geoms(model, np.asarray(model.geom_rgba, np.float64), dict(model.names)["geom"])), name)
 
 
 def compiled_body3d(compiled: Any, name: str = "") -> Body3d:
     """Returns the geoms of a model of C MuJoCo, as `body3d` does of ours.
 
-    A robot that shows nothing but meshes, of which there is no picture, is drawn by the geoms that it is touched by.
-
     Args:
         compiled: a `mujoco.MjModel`.
         name: any text.
     """
+    from .mjcf.compiler import element_name
     from .mjcf.load import geom_colors
 
-    names = [compiled.geom(i).name for i in range(compiled.ngeom)]
-    geoms = _geoms(compiled, geom_colors(compiled), names)
-    shown = tuple(geom for geom, group in geoms if group < SHOWN_GROUPS)
-    moves = any(geom.frame != WORLD for geom in shown)
-    return Body3d(shown if moves else tuple(geom for geom, _ in geoms), name)
+    names = [element_name(compiled, "geom", i) for i in range(compiled.ngeom)]
+    return Body3d(_shown(_geoms(compiled, geom_colors(compiled), names)), name)
 
 
 def poses(model: Model, qpos: Positions) -> tuple[Float[Array, "n 3"], Float[Array, "n 4"]]:
@@ -96,6 +92,13 @@ def _geoms(model: Any, colors: Float[np.ndarray, "ngeom 4"], names: Sequence[str
     """Returns what there is a picture of and is not transparent, each geom with its group."""
     shown = (i for i in range(model.ngeom) if int(model.geom_type[i]) in SHAPES and colors[i, 3] > 0.0)
     return [(_geom(model, i, colors[i], names[i]), int(model.geom_group[i])) for i in shown]
+
+
+def _shown(geoms: Sequence[tuple[Geom, int]]) -> tuple[Geom, ...]:
+    """Returns the geoms of the groups that MuJoCo shows; those of all groups if none of the shown ones can move."""
+    shown = tuple(geom for geom, group in geoms if group < SHOWN_GROUPS)
+    moves = any(geom.frame != WORLD for geom in shown)
+    return shown if moves else tuple(geom for geom, _ in geoms)
 
 
 def _geom(model: Any, geom: int, color: Float[np.ndarray, "4"], name: str) -> Geom:

@@ -23,7 +23,7 @@ from ...physics import Model, State, forward, initial_state, simulate, step
 from ...physics.scene import body3d, contacts3d, joint_values, poses
 from ..divergence import has_diverged
 from ..fields import convert_fields
-from ..locomotion.robot import RobotInfo, command_space, of_dtype
+from ..locomotion.robot import RobotInfo, at_rest, command_space, of_dtype
 from ..locomotion.world import Still, World
 from ..timesteps import first_timestep, never
 
@@ -65,6 +65,7 @@ class Look:
 
     Attributes:
         world: what follows from positions and velocities, both of now: dm_control brings them up to date after a step.
+            Of touching it knows nothing; see `touch`.
         physics: positions, velocities, activations.
         control: the action as it was given; zeros at first.
         touch: readings of `touch_sensors`, of where the last time step of the physics began, as in the package.
@@ -181,7 +182,7 @@ class SuiteEnv(Env):
 
     def poses(self, state: SuiteState) -> tuple[Float[Array, "n 3"], Float[Array, "n 4"]]:
         """Returns where the bodies and the goal are."""
-        positions, quaternions = poses(self.model, state.physics.qpos)
+        positions, quaternions = poses(self.model.with_numbers(**state.numbers), state.physics.qpos)
         if self.marker is None:
             return positions, quaternions
         unturned = jnp.array([[1.0, 0.0, 0.0, 0.0]], quaternions.dtype)
@@ -206,7 +207,7 @@ def _first_look(env: SuiteEnv, begin: Beginning) -> Look:
     """Returns what there is to see before anything has moved or touched."""
     model = env.model.with_numbers(**begin.numbers)
     qvel = jnp.zeros((model.nv,), jnp.float32) if begin.qvel is None else begin.qvel
-    physics = State(begin.qpos, qvel, jnp.zeros((model.na,), jnp.float32), jnp.zeros((model.nv,), jnp.float32))
+    physics = at_rest(model, begin.qpos, qvel)
     control, touch = (jnp.zeros((n,), jnp.float32) for n in (model.nu, len(env.touch_sensors)))
     return Look(World(model, Still(model, physics), jnp.float32), physics, control, touch, begin.goal)
 
@@ -227,7 +228,7 @@ def settled(model: Model, start: State, steps: int) -> State:
     def once(i: Array, state: State) -> State:
         moved = step(model, state, idle)
         qpos = jnp.where(i == 0, start.qpos + model.timestep * moved.qvel, moved.qpos)
-        return State(qpos, moved.qvel, moved.act, moved.warmstart)
+        return State(qpos, moved.qvel, moved.act, moved.warmstart, moved.time)
 
     return lax.fori_loop(0, steps, once, initial_state(model, start.qpos.dtype))
 

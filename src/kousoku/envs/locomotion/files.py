@@ -9,33 +9,37 @@ from typing import Any
 
 from ...core.errors import ConfigError
 from ...physics import Model, load
+from ...physics.mjcf.document import is_text
 
 OWN = Path(__file__).parent
 
 
 def as_text(xml_file: Any) -> str:
-    """Reads a path, or MJCF text.
+    """Reads a path, the name of a file that comes with a package, or MJCF text; a `Path` is always a path.
 
     Raises:
-        ConfigError: if it is neither.
+        ConfigError: if it is none of these.
     """
-    if not isinstance(xml_file, str | os.PathLike) or not os.fspath(xml_file):
+    if isinstance(xml_file, os.PathLike):
+        path = str(Path(os.fsdecode(xml_file)))
+        return path if path.startswith(("/", "~")) else os.path.join(".", path)
+    if not isinstance(xml_file, str) or not xml_file:
         raise ConfigError("xml_file", xml_file, "give the path of an MJCF file, or its text")
-    return os.fspath(xml_file)
+    return xml_file
 
 
 def robot(xml_file: Any) -> Model:
     """Loads the mechanism of a file.
 
     Args:
-        xml_file: MJCF text; a path that begins with ".", "/" or "~", or that has a folder in it; or the name of a file
-            that comes with Gymnasium or is beside this one.
+        xml_file: MJCF text; a path: a `pathlib.Path`, or what begins with ".", "/" or "~" or has a folder in it; or the
+            name of a file that comes with Gymnasium or is beside this one.
 
     Raises:
         ConfigError: if there is no such file, or the engine lacks what it uses.
     """
     text = as_text(xml_file)
-    return load(text if text.lstrip().startswith("<") else str(located(text)))
+    return load(text if is_text(text) else str(located(text)))
 
 
 def located(xml_file: str) -> Path:

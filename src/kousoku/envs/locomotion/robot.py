@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -83,17 +84,22 @@ class Move(eqx.Module):
     measured: Measured
 
 
+def _as_array(kind: type, value: Any) -> Any:
+    """Converts a number or a flag of Python's to an array; leaves what JAX made as it is."""
+    return jnp.asarray(kind(value)) if isinstance(value, bool | int | float) else value
+
+
 class Verdict(eqx.Module):
     """Judgement of a task on a move.
 
     Attributes:
-        reward: of the step.
-        terminated: whether the episode ends here.
+        reward: of the step; a plain number will do.
+        terminated: whether the episode ends here; a plain `False` will do.
         info: the reward's terms and more: a struct that has a flag `diverged`.
     """
 
-    reward: Float[Array, ""]
-    terminated: Bool[Array, ""]
+    reward: Float[Array, ""] = eqx.field(converter=partial(_as_array, float))
+    terminated: Bool[Array, ""] = eqx.field(converter=partial(_as_array, bool))
     info: Any
 
 
@@ -196,7 +202,7 @@ class Robot(Env):
 
     def poses(self, state: RobotState) -> tuple[Float[Array, "n 3"], Float[Array, "n 4"]]:
         """Returns where the robot's bodies are."""
-        return poses(self.model, state.physics.qpos)
+        return poses(self.model.with_numbers(**state.numbers), state.physics.qpos)
 
     def contacts3d(self, state: RobotState, action: Array) -> tuple[Float[Array, "k 3"], Float[Array, "k 3"]]:
         """Returns where the robot touches something, and with which force."""
@@ -218,10 +224,13 @@ def command_space(model: Model) -> Box:
 @kernel
 def _reset(env: Robot, key: PRNGKeyArray) -> tuple[RobotState, Timestep]:
     start = env.start(key)
-    model = env.model.with_numbers(**start.numbers)
-    physics = State(start.qpos, start.qvel, jnp.zeros((model.na,), jnp.float32), jnp.zeros((model.nv,), jnp.float32))
-    measured = env.measure(World(model, Still(model, physics), jnp.float32))
-    return RobotState(physics, measured.kept, start.numbers), first_timestep(env.observe(physics, measured))
+    dtype = jnp.result_type(start.qpos)
+    given = env.model.with_numbers(**start.numbers).varied
+    numbers = {name: of_dtype(given[name], dtype) for name in start.numbers}
+    model = env.model.with_numbers(**numbers)
+    physics = at_rest(model, start.qpos, start.qvel)
+    measured = env.measure(World(model, Still(model, physics), dtype))
+    return RobotState(physics, measured.kept, numbers), first_timestep(env.observe(physics, measured))
 
 
 @kernel
@@ -244,6 +253,15 @@ def _step(env: Robot, state: RobotState, action: Float[Array, " nu"]) -> tuple[R
     return RobotState(physics, kept, state.numbers), timestep
 
 
-def of_dtype(x: Array, dtype: Any) -> Array:
+def at_rest(model: Model, qpos: Float[Array, " nq"], qvel: Float[Array, " nv"]) -> State:
+    """Returns a state that nothing has acted on yet, all of the dtype of the positions."""
+    dtype = jnp.result_type(qpos)
+    qvel = qvel if jnp.result_type(qvel) == dtype else of_dtype(qvel, dtype)
+    time = jnp.zeros((), dtype) if "clock" in model.sensor_kind else None
+    return State(qpos, qvel, jnp.zeros((model.na,), dtype), jnp.zeros((model.nv,), dtype), time)
+
+
+def of_dtype(x: Any, dtype: Any) -> Any:
     """Converts numbers to the dtype of the physics; a weight of the task may have none of its own."""
-    return x.astype(dtype) if jnp.issubdtype(x.dtype, jnp.floating) else x
+    array = jnp.asarray(x)
+    return array.astype(dtype) if jnp.issubdtype(array.dtype, jnp.floating) else array

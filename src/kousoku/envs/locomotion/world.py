@@ -10,10 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ...physics import Model, State, forward
-from ...physics.algebra.scalar import Num, nums, row, to_array, total
+from ...core.errors import ConfigError
+from ...physics import Forward, Model, State, forward
+from ...physics.algebra.scalar import ZERO, Num, nums, row, to_array, total
 from ...physics.algebra.spatial import ZERO6, SpatialVec
 from ...physics.algebra.vector import Vec
+from ...physics.constraint.solver import Solution
 from ...physics.energy import subtree_vel
 from ...physics.sensors.touch import touch
 from ...physics.stages.actuation import Actuation, actuation
@@ -31,60 +33,70 @@ class World:
 
     Attributes:
         model: the mechanism.
-        forward: what `kousoku.physics.forward` gives.
         dtype: of the arrays that are made of it.
     """
 
-    def __init__(self, model: Model, forward: Any, dtype: Any) -> None:
-        self.model, self.forward, self.dtype = model, forward, dtype
+    def __init__(self, model: Model, stages: Forward | Still, dtype: Any) -> None:
+        self.model, self.dtype = model, dtype
+        self._stages: Any = stages
+
+    @property
+    def forward(self) -> Forward:
+        """What `kousoku.physics.forward` gives; where nothing has moved yet, without commands, it runs when asked."""
+        return self._stages.forward if isinstance(self._stages, Still) else self._stages
 
     def xpos(self, body: int | str) -> Float[Array, "3"]:
         """Returns where a body's frame is."""
-        return self._array(self.forward.smooth.kinematics.bodies[self._id("body", body)].pos)
+        return self._array(self._stages.smooth.kinematics.bodies[self._id("body", body)].pos)
 
     def site_xpos(self, site: int | str) -> Float[Array, "3"]:
         """Returns where a site is."""
-        return self._array(site_frame(self.model, self.forward.smooth.kinematics, self._id("site", site)).pos)
+        return self._array(site_frame(self.model, self._stages.smooth.kinematics, self._id("site", site)).pos)
 
     def xmat(self, body: int | str) -> Float[Array, "3 3"]:
         """Returns how a body's frame is turned: a matrix whose columns are its axes."""
-        return self._rows(self.forward.smooth.kinematics.bodies[self._id("body", body)].mat)
+        return self._rows(self._stages.smooth.kinematics.bodies[self._id("body", body)].mat)
 
     def xipos(self, body: int | str) -> Float[Array, "3"]:
         """Returns where a body's own centre of mass is."""
-        return self._array(self.forward.smooth.kinematics.inertial[self._id("body", body)].pos)
+        return self._array(self._stages.smooth.kinematics.inertial[self._id("body", body)].pos)
 
     def geom_xpos(self, geom: int | str) -> Float[Array, "3"]:
         """Returns where a geom's centre is."""
-        return self._array(geom_frame(self.model, self.forward.smooth.kinematics, self._id("geom", geom)).pos)
+        return self._array(geom_frame(self.model, self._stages.smooth.kinematics, self._id("geom", geom)).pos)
 
     def geom_xmat(self, geom: int | str) -> Float[Array, "3 3"]:
         """Returns how a geom is turned: a matrix whose columns are its axes."""
-        return self._rows(geom_frame(self.model, self.forward.smooth.kinematics, self._id("geom", geom)).mat)
+        return self._rows(geom_frame(self.model, self._stages.smooth.kinematics, self._id("geom", geom)).mat)
 
     def subtree_linvel(self, body: int | str) -> Float[Array, "3"]:
         """Returns the velocity of the centre of mass of a body and all that hangs on it."""
-        s = self.forward.smooth
+        s = self._stages.smooth
         return self._array(subtree_vel(self.model, s.com_pos, s.com_vel)[self._id("body", body)][0])
 
     def site_velocity(self, site: int | str) -> Float[Array, "6"]:
         """Returns a site's linear and angular velocity, in its own axes: a velocimeter's and a gyroscope's readings."""
-        s, number = self.forward.smooth, self._id("site", site)
+        s, number = self._stages.smooth, self._id("site", site)
         frame, body = site_frame(self.model, s.kinematics, number), int(self.model.site_bodyid[number])
         v, to_local = motion_at(self.model, s.com_pos, frame.pos, body, s.com_vel.cvel), frame.mat.transpose()
         return self._array([*(to_local @ v.lin), *(to_local @ v.rot)])
 
     def touch(self, site: int | str) -> Float[Array, ""]:
-        """Returns the sum of the normal forces of contacts within a site: a touch sensor's reading."""
+        """Returns the sum of the normal forces of contacts within a site: a touch sensor's reading.
+
+        It is 0 where nothing has moved yet.
+        """
         model, number = self.model, self._id("site", site)
-        frame = site_frame(model, self.forward.smooth.kinematics, number)
+        if isinstance(self._stages, Still):
+            return self._array([ZERO])[0]
+        frame = site_frame(model, self._stages.smooth.kinematics, number)
         shape, size, body = int(model.site_type[number]), row(model.site_size, number), int(model.site_bodyid[number])
-        return self._array([touch(self.forward, frame, shape, size, body)])[0]
+        return self._array([touch(self._stages, frame, shape, size, body)])[0]
 
     @property
     def mass_center(self) -> Float[Array, "3"]:
         """The centre of mass of everything."""
-        masses, frames = nums(self.model.body_mass), self.forward.smooth.kinematics.inertial
+        masses, frames = nums(self.model.body_mass), self._stages.smooth.kinematics.inertial
         share = 1.0 / total(masses)
         return self._array([total(m * f.pos[i] for m, f in zip(masses, frames, strict=True)) * share for i in range(3)])
 
@@ -93,41 +105,47 @@ class World:
         """Inertia of bodies about the centre of mass of its tree: xx, yy, zz, xy, xz, yz, mass times offset,
         mass.
         """
-        return self._rows([*i[:6], *i.h, i.mass] for i in self.forward.smooth.com_pos.cinert)
+        return self._rows([*i[:6], *i.h, i.mass] for i in self._stages.smooth.com_pos.cinert)
 
     @property
     def cvel(self) -> Float[Array, "nbody 6"]:
         """The velocity of each body about the centre of mass of its tree: angular, linear."""
-        return self._sixes(self.forward.smooth.com_vel.cvel)
+        return self._sixes(self._stages.smooth.com_vel.cvel)
 
     @property
     def cfrc_ext(self) -> Float[Array, "nbody 6"]:
-        """What contacts do to each body, about the centre of mass of its tree: torque, force."""
-        return self._sixes(self.forward.cfrc_ext_moving)
+        """What contacts do to each body, about the centre of mass of its tree: torque, force; 0 before it moves."""
+        return self._sixes(self._stages.cfrc_ext_moving)
 
     @property
     def qfrc_actuator(self) -> Float[Array, " nv"]:
         """Generalised forces of the actuators."""
-        return self._array(self.forward.smooth.actuation.qfrc_actuator)
+        return self._array(self._stages.smooth.actuation.qfrc_actuator)
 
     @property
     def qfrc_constraint(self) -> Float[Array, " nv"]:
         """Generalised forces of limits, dry friction and contacts."""
-        return self._array(self.forward.solution.qfrc_constraint)
+        return self._array(self._stages.solution.qfrc_constraint)
 
     @property
     def ten_length(self) -> Float[Array, " ntendon"]:
         """How long each tendon is."""
-        return self._array([tendon.length for tendon in self.forward.smooth.tendons])
+        return self._array([tendon.length for tendon in self._stages.smooth.tendons])
 
     @property
     def ten_velocity(self) -> Float[Array, " ntendon"]:
         """How fast each tendon lengthens."""
-        qvel = nums(self.forward.state.qvel)
-        return self._array([tendon.velocity(qvel) for tendon in self.forward.smooth.tendons])
+        qvel = nums(self._stages.state.qvel)
+        return self._array([tendon.velocity(qvel) for tendon in self._stages.smooth.tendons])
 
     def _id(self, kind: str, which: int | str) -> int:
-        return self.model.id(kind, which) if isinstance(which, str) else which
+        if isinstance(which, str):
+            return self.model.id(kind, which)
+        last = len(dict(self.model.names)[kind]) - 1
+        if not 0 <= which <= last:
+            fix = f"give a number from 0 to {last}, or a name" if last >= 0 else "the model has none"
+            raise ConfigError(kind, which, fix)
+        return which
 
     def _array(self, values: Iterable[Num] | Vec) -> Array:
         return to_array(list(values), self.dtype)
@@ -183,5 +201,10 @@ class Still:
         return [ZERO6] * self.model.nbody
 
     @cached_property
-    def solution(self) -> Any:
-        return forward(self.model, self.state, jnp.zeros((self.model.nu,), self.state.qpos.dtype)).solution
+    def forward(self) -> Forward:
+        """All that these stages are parts of, the solver's too."""
+        return forward(self.model, self.state, jnp.zeros((self.model.nu,), self.state.qpos.dtype))
+
+    @property
+    def solution(self) -> Solution:
+        return self.forward.solution

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeAlias
 
-from ..algebra.scalar import ZERO, Bool, Num, logical_and, logical_not, where
-from ..algebra.vector import ZERO3, Vec
+from ..algebra.scalar import ZERO, Bool, Num, logical_and, logical_not, maximum, nums, row, where
+from ..algebra.vector import ZERO3, Vec, vec
+from ..model import Model
 from ..stages.kinematics import Frame
 
 ABSENT = 1e3
@@ -74,6 +75,25 @@ class ContactPoint:
     pos: Vec
     normal: Vec
     tangent: Vec = ZERO3
+
+
+def bounding_radius(model: Model, geom: int) -> Num:
+    """Returns how far a geom reaches from its centre, metres: geom_rbound, which follows sizes that are leaves."""
+    if "geom_size" not in model.varied or "geom_rbound" in model.varied:
+        return nums(model.geom_rbound)[geom]
+    x, y, z = row(model.geom_size, geom)
+    match GeomType(int(model.geom_type[geom])):
+        case GeomType.SPHERE:
+            return x
+        case GeomType.CAPSULE:
+            return x + y
+        case GeomType.CYLINDER:
+            return vec([x, y, ZERO]).norm_and_unit()[0]
+        case GeomType.ELLIPSOID:
+            return maximum(maximum(x, y), z)
+        case GeomType.BOX:
+            return vec([x, y, z]).norm_and_unit()[0]
+    return nums(model.geom_rbound)[geom]
 
 
 CollisionFunction: TypeAlias = Callable[[GeomInfo, GeomInfo], list[ContactPoint]]

@@ -35,7 +35,7 @@ from ..algebra.scalar import (
 )
 from ..algebra.vector import IDENTITY, ZERO3, Mat, Vec
 from ..collision.candidates import Candidate, candidates, geom_types
-from ..collision.geom import ContactPoint, GeomInfo, GeomType
+from ..collision.geom import ContactPoint, GeomInfo, GeomType, bounding_radius
 from ..collision.narrow_phase import COLLISION_FUNCTIONS
 from ..control_flow.empty import empty_unbatched
 from ..control_flow.scan_prefix import scan_prefix
@@ -139,7 +139,7 @@ def _squared_reaches(model: Model, c: Candidate) -> list[Num]:
 
     Of their centres, then of the axis of each from the other's centre [m^2].
     """
-    bounds = [nums(model.geom_rbound)[g] for g in (c.geom1, c.geom2)]
+    bounds = [bounding_radius(model, g) for g in (c.geom1, c.geom2)]
     radii = [nums(model.geom_size[g])[0] for g in (c.geom1, c.geom2)]
     found = [total([*bounds, c.margin]), radii[0] + bounds[1] + c.margin, radii[1] + bounds[0] + c.margin]
     squares = [reach * reach * (SLACK * SLACK) for reach in found]

@@ -12,17 +12,17 @@ from ...core.errors import ConfigError, nearest, shorten
 from .document import Document, Element, format_location
 
 ELEMENT_KINDS = {
-    "body": ("mjOBJ_BODY", "bodies", "body", "worldbody"),
-    "jnt": ("mjOBJ_JOINT", "joints", "joint freejoint", "worldbody"),
-    "geom": ("mjOBJ_GEOM", "geoms", "geom", "worldbody"),
-    "site": ("mjOBJ_SITE", "sites", "site", "worldbody"),
-    "actuator": ("mjOBJ_ACTUATOR", "actuators", "", "actuator"),
-    "sensor": ("mjOBJ_SENSOR", "sensors", "", "sensor"),
-    "tendon": ("mjOBJ_TENDON", "tendons", "fixed spatial", "tendon"),
-    "eq": ("mjOBJ_EQUALITY", "equalities", "", "equality"),
-    "pair": ("mjOBJ_PAIR", "pairs", "pair", "contact"),
+    "body": ("bodies", "body", "worldbody"),
+    "jnt": ("joints", "joint freejoint", "worldbody"),
+    "geom": ("geoms", "geom", "worldbody"),
+    "site": ("sites", "site", "worldbody"),
+    "actuator": ("actuators", "", "actuator"),
+    "sensor": ("sensors", "", "sensor"),
+    "tendon": ("tendons", "fixed spatial", "tendon"),
+    "eq": ("equalities", "", "equality"),
+    "pair": ("pairs", "pair", "contact"),
 }
-"""By the prefix of mjModel's fields: MuJoCo's mjtObj, MjSpec's list, the tags, and a tag around them."""
+"""By the prefix of mjModel's fields: MjSpec's list, the tags, and a tag around them."""
 COUNT_FIELDS = {"body": "nbody", "jnt": "njnt", "actuator": "nactuator", "eq": "neq"}
 ALIASES = {"jnt": "joint", "eq": "equality"}
 WORDS = ("name", "class", "childclass", "prefix")
@@ -162,12 +162,14 @@ def schema(tag: str) -> tuple[list[str], list[str]]:
 
 def label(model: Any, kind: str, number: int) -> str:
     """Returns an element's kind and name, or its number if it has none: what tells it from others without a file."""
-    name, kind = _name(model, kind, number), ALIASES.get(kind, kind)
+    name, kind = element_name(model, kind, number), ALIASES.get(kind, kind)
     return f"{kind} {shorten(name)}" if name else f"{kind} {number}"
 
 
-def _name(model: Any, kind: str, number: int) -> str | None:
-    return mujoco().mj_id2name(model, int(getattr(mujoco().mjtObj, ELEMENT_KINDS[kind][0])), number)
+def element_name(model: Any, kind: str, number: int) -> str:
+    """Returns an element's name, as `read_document` reads it: MuJoCo takes any bytes, of whatever encoding, for one."""
+    first = int(getattr(model, f"name_{kind}adr")[number])
+    return model.names[first : model.names.index(b"\0", first)].decode("utf-8", errors="replace")
 
 
 class ElementLocator:
@@ -178,7 +180,7 @@ class ElementLocator:
 
     def of(self, kind: str, number: int) -> str:
         """Returns an element's file, line, tag and name if there is a document, else its kind and name or number."""
-        element = self._element(kind, number, _name(self.model, kind, number)) if self.document else None
+        element = self._element(kind, number, element_name(self.model, kind, number)) if self.document else None
         return element.location if element else label(self.model, kind, number)
 
     def find(self, tags: str, attribute: str | None = None) -> str:
@@ -186,8 +188,8 @@ class ElementLocator:
         element = self.document.find(tags, attribute) if self.document else None
         return element.location if element else "model"
 
-    def _element(self, kind: str, number: int, name: str | None) -> Element | None:
-        _, plural, tags, parent = ELEMENT_KINDS[kind]
+    def _element(self, kind: str, number: int, name: str) -> Element | None:
+        plural, tags, parent = ELEMENT_KINDS[kind]
         assert self.document is not None
         mine = [e for e in self.document.all_elements() if _is_of(e, tags, parent)]
         named = [e for e in mine if name and e.attributes.get("name") == name]
@@ -197,7 +199,7 @@ class ElementLocator:
         ordered, first = sorted(mine, key=lambda e: e.body), int(kind == "body")
         if len(ordered) == getattr(self.model, COUNT_FIELDS.get(kind, f"n{kind}")) - first:
             found = ordered[number - first]
-            return found if found.attributes.get("name", "") == (name or "") else None
+            return found if found.attributes.get("name", "") == name else None
         line = self._line(plural, number)
         here = [e for e in mine if e.line == line]
         return here[0] if len({e.file for e in here}) == 1 else None

@@ -17,7 +17,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 from xml.parsers import expat
 
 from ...core.errors import ConfigError, shorten
@@ -110,13 +110,22 @@ def format_location(file: str, line: int) -> str:
     return f"{shorten(file)[1:-1]}, line {line}" if file else f"line {line}"
 
 
+def is_text(source: Any) -> TypeGuard[str]:
+    """Tells MJCF text from a path.
+
+    >>> is_text(" <mujoco/>"), is_text("ant.xml")
+    (True, False)
+    """
+    return isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<")
+
+
 def read_document(source: str | os.PathLike[str] | Any) -> Document:
     """Reads the document of a path or a text.
 
     Raises:
         ConfigError: if it is not MJCF, or asks for what the module's first lines refuse.
     """
-    if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
+    if is_text(source):
         return _Reader(Path(), "", (), {}).document(source)
     try:
         path = Path(source)
@@ -142,8 +151,10 @@ def _content(path: Path, shown: str) -> str:
 class _Reader:
     """Reads one document: its main file and those that it includes."""
 
-    def __init__(self, folder: Path, main: str, above: tuple[str, ...], known: dict[str, Document]) -> None:
-        self.folder, self.main, self.above, self.known = folder, main, above, known
+    def __init__(
+        self, folder: Path, main: str, above: tuple[str, ...], known: dict[str, Document], strips: bool = False
+    ) -> None:
+        self.folder, self.main, self.above, self.known, self.strips = folder, main, above, known, strips
         self.elements: list[Element] = []
         self.included = {main}
         self.size = self.bodies = 0
@@ -157,6 +168,9 @@ class _Reader:
         if len(text) > MAX_FILE_BYTES:
             raise ConfigError("model", text, f"a text may have {MAX_FILE_BYTES} letters at most")
         _Parser(self, self.main).parse(text)
+        if not self.above:  # MuJoCo asks the outermost model's compiler alone.
+            last = last_element(self.elements, "compiler", "strippath")
+            self.strips = last is not None and last.attributes["strippath"] == "true"
         self._check_files()
         models = [e for e in self.elements if e.tag == "model" and "file" in e.attributes]
         named = {e.attributes.get("name", f"model {i}"): self._model(e) for i, e in enumerate(models)}
@@ -197,10 +211,19 @@ class _Reader:
         _Parser(self, file, parser).parse(_content(self.folder / file, file))
 
     def _resolved(self, element: Element, name: str) -> str:
-        """Finds a file as MuJoCo does: from the main file's folder, then from that of the file that names it."""
-        for near in (posixpath.dirname(self.main), posixpath.dirname(element.file)):
-            file = resolve_inside(element, near, name)
-            if (self.folder / file).is_file():
+        """Finds a file as MuJoCo does: from the main file's folder, then from that of the file that names it.
+
+        So the first may lead out of the model's folder, if nothing is there that MuJoCo would take.
+        """
+        main, own = posixpath.dirname(self.main), posixpath.dirname(element.file)
+        for near in (main, own):
+            try:
+                file = resolve_inside(element, near, name)
+            except ConfigError:
+                if near == own or os.path.exists(self.folder / near / name.replace("\\", "/")):
+                    raise
+                continue
+            if os.path.isfile(self.folder / file):
                 return file
         raise ConfigError(element.location, name, "there is no such file in the model's folder")
 
@@ -214,11 +237,15 @@ class _Reader:
             )
         if file not in self.known:
             path = self.folder / file
-            self.known[file] = _Reader(self.folder, file, above, self.known).document(_content(path, file), path)
+            reader = _Reader(self.folder, file, above, self.known, self.strips)
+            self.known[file] = reader.document(_content(path, file), path)
         return self.known[file]
 
     def _check_files(self) -> None:
-        """Refuses files of meshes, textures and the like outside the model's folder."""
+        """Refuses files of meshes, textures and the like outside the model's folder.
+
+        Of models to attach, `_resolved` looks at the folders that `strippath` does not strip.
+        """
         home = posixpath.dirname(self.main)
         compilers = [e for e in self.elements if e.tag == "compiler"]
         folders = {key: value for e in compilers for key, value in e.attributes.items() if key.endswith("dir")}
@@ -230,7 +257,7 @@ class _Reader:
             folder = posixpath.join(home, *(name.replace("\\", "/") for name in named[:1]))
             for attribute, value in element.attributes.items():
                 if attribute.startswith("file"):
-                    resolve_inside(element, folder, value)
+                    resolve_inside(element, folder, re.split(r"[/\\]", value)[-1] if self.strips else value)
 
 
 class _Parser:
@@ -316,6 +343,6 @@ def resolve_inside(element: Element, folder: str, name: str) -> str:
     name = name.replace("\\", "/")
     file = posixpath.normpath(posixpath.join(folder, name))
     if file.startswith(("/", "../")) or file == ".." or re.match(r"[A-Za-z][\w+.-]*:", name):
-        fix = "keep it in the model's folder, or let MuJoCo compile the file and give its MjModel"
+        fix = "keep it in the model's folder; kousoku.physics.load takes a compiled MjModel, too"
         raise ConfigError(element.location, name, fix)
     return file

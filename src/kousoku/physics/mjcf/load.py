@@ -12,7 +12,7 @@ from ...core.errors import ConfigError
 from ..collision.candidates import first_unsupported, type_pairs
 from ..collision.narrow_phase import COLLISION_FUNCTIONS, GeomType
 from ..model import FLOAT_OPTIONS, INT_OPTIONS, Constants, Model
-from .compiler import ElementLocator, compile_document, enum_names, mujoco
+from .compiler import ElementLocator, compile_document, element_name, enum_names, mujoco
 from .document import Document, read_document
 from .supported import out_of_bounds, unsupported, visible_to_rays
 
@@ -56,6 +56,8 @@ DISABLE_FLAGS = (
 )  # fmt: skip
 NAME_COUNTS = {"body": "nbody", "joint": "njnt", "geom": "ngeom", "site": "nsite", "actuator": "nu",
                "tendon": "ntendon", "sensor": "nsensor"}  # fmt: skip
+PREFIXES = {"joint": "jnt"}
+"""Prefixes of mjModel's fields that are no kind's name."""
 
 
 def load(source: str | os.PathLike[str] | Any) -> Model:
@@ -159,6 +161,6 @@ def _switches(compiled: Any) -> dict[str, np.ndarray]:
 
 def _names(compiled: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple(
-        (kind, tuple(getattr(compiled, kind)(i).name for i in range(getattr(compiled, count))))
+        (kind, tuple(element_name(compiled, PREFIXES.get(kind, kind), i) for i in range(getattr(compiled, count))))
         for kind, count in NAME_COUNTS.items()
     )

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..algebra.scalar import MINVAL, ZERO, Num, absolute, maximum, minimum, nums, row, sqrt, total
+from ..algebra.scalar import MINVAL, ZERO, Num, absolute, maximum, minimum, nums, row, sqrt, total, where
 from ..algebra.vector import ZERO3, quat, sub_quat, vec
 from ..model import Model
 from .apply_ft import apply_wrenches, wrench_at_com
@@ -141,6 +141,10 @@ def drags(model: Model, k: Kinematics, com: ComPos, vel: ComVel) -> list[Drag]:
 
 def _drag(model: Model, k: Kinematics, com: ComPos, vel: ComVel, i: int, density: Num, viscosity: Num) -> Drag:
     frame, mass, inertia = k.inertial[i], nums(model.body_mass)[i], row(model.body_inertia, i)
+    # A mass that is a leaf may be zero: no resistance then, and nothing is divided by it.
+    massless = mass < MINVAL
+    mass = where(massless, 1.0, mass)
+    density, viscosity = (where(massless, 0.0, x) for x in (density, viscosity))
     box = [sqrt(maximum((total(inertia) - 2.0 * inertia[a]) / mass * 6.0, MINVAL)) for a in range(3)]
     to_local = frame.mat.transpose()
     arm = frame.pos - com.subtree_com[int(model.body_rootid[i])]
