@@ -24,6 +24,7 @@ from kousoku.cli import main
 from kousoku.cli.bench import BENCHMARKS
 from kousoku.collectors.slot import kernel_slots
 from kousoku.core.errors import ConfigError
+from kousoku.envs import ENVS
 from kousoku.nn import (
     ACTIVATIONS,
     INITIALISERS,
@@ -327,6 +328,13 @@ class _Reached(Exception):
     """A command was understood and is about to begin its work."""
 
 
+COUNTDOWN = """
+import kousoku as ks
+ks.register("Countdown-v0", type(ks.make("CartPole-v1")))
+"""
+"""The file that a page imports as somebody's own."""
+
+
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if commands(page) and page.name != "README.ja.md"], ids=relative
 )
@@ -342,6 +350,10 @@ def test_shell_commands_are_real(page, monkeypatch, capsys):
     for work in ("kousoku.api.train", "kousoku.api.resume", "kousoku.api.load", *benchmarks):
         monkeypatch.setattr(work, stop)
     monkeypatch.setattr("kousoku.training.io.run_folder.read_config", lambda folder: {"agent": {"id": "ppo"}})
+    monkeypatch.setattr(ENVS, "_entries", dict(ENVS._entries))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "countdown", raising=False)
+    Path("countdown.py").write_text(COUNTDOWN)
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     for words in commands(page):
         if words[0] == "make":

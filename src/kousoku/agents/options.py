@@ -128,7 +128,8 @@ def rebuild(config: dict[str, Any]) -> Agent:
         ConfigError: for an id that is not registered, or a hyper-parameter that was a function.
     """
     if config["id"] not in AGENTS.ids():
-        fix = "it was made in Python; give it again as `agent`, or register its class by kousoku.register_agent"
+        again = "give it again as `agent`, or import what registers it, in the shell by --import FILE"
+        fix = f"it was made in Python: {again}"
         raise ConfigError("agent", config["id"], fix)
     known = AGENTS.options(config["id"])
     told = values_before(AGENTS.factory(config["id"])) | {name: value for name, value in config.items() if name != "id"}

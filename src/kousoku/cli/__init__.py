@@ -47,7 +47,8 @@ USAGE = "\n".join(
         "commands:",
         *(f"  {name:<12}{what}" for name, what in COMMANDS.items()),
         "",
-        "`kousoku COMMAND --help` shows the options of a command. Try:",
+        "`kousoku COMMAND --help` shows the options of a command; each takes --import FILE, which registers what is",
+        "your own. Try:",
         "  kousoku train q_learning GridWorld-v0 --steps 100_000 --seeds 30",
     ]
 )
@@ -69,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise ConfigError("command", words[0], _meant(words[0]))
         with left_to_caller():
             command = importlib.import_module(f".{MODULES.get(words[0], words[0])}", __name__)
-            status = command.run(words[1:])
+            status = command.run(_with_own_code(words[1:]))
             if sys.stdout is not None and not sys.stdout.closed:
                 sys.stdout.flush()  # here, where a pipe that was closed is known to be no fault
             return status
@@ -89,6 +90,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         told = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
         print(f"kousoku: {told}", file=sys.stderr)
         return 1
+
+
+def _with_own_code(words: list[str]) -> list[str]:
+    """Returns a command's words, after what `--import` names was imported."""
+    if not any(word.startswith("--import") for word in words):
+        return words
+    from .own_code import import_own_code  # imported here: most commands have none
+
+    return import_own_code(words)
 
 
 def _write_no_more() -> None:

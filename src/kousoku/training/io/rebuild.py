@@ -100,6 +100,9 @@ def rebuild_env(config: dict[str, Any]) -> Env:
     if not config.get("registered"):
         fix = "it was made in Python and has no id; make it again and give it, or register it"
         raise ConfigError("env", config.get("id"), fix)
+    if "fields" in config and config["id"] not in envs.list_envs() and ":" not in config["id"]:
+        fix = "code of one's own registered it: import that first, in the shell by --import FILE"
+        raise ConfigError("env", config["id"], fix)
     return envs.make(config["id"], **config["options"])
 
 

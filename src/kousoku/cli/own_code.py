@@ -1,0 +1,101 @@
+"""A person's own file or module, which registers environments and agents: imported before a command reads its ids."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..core.errors import ConfigError
+from .options import IMPORT
+
+
+def import_own_code(words: Sequence[str]) -> list[str]:
+    """Imports what `--import` names among a command's words; returns these with it at the end.
+
+    Only who types a command says what is imported: no run folder does.
+
+    Raises:
+        ConfigError: for a flag without a value, a file or module that is not there, or one that raises.
+    """
+    others, named = [], []
+    waiting = iter(words)
+    for word in waiting:
+        if word == IMPORT.flag:
+            named.append(next(waiting, ""))
+        elif word.startswith(f"{IMPORT.flag}="):
+            named.append(word.partition("=")[2])
+        else:
+            others.append(word)
+    names = [name for text in named for name in text.split(",")]
+    for name in names:
+        _import(name)
+    return [*others, *(word for name in names for word in (IMPORT.flag, name))]
+
+
+def _import(name: str) -> None:
+    if not name or name.startswith("-"):
+        raise ConfigError(IMPORT.flag, name or ..., "give a file, such as ./walk.py, or the name of a module")
+    try:
+        if name.endswith(".py") or os.sep in name:
+            _import_file(name)
+        else:
+            _look_in(Path.cwd())
+            importlib.import_module(name)
+    except ConfigError:
+        raise
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise ConfigError(IMPORT.flag, name, _said(error)) from error
+        raise ConfigError(IMPORT.flag, name, f"there is no such module; a file is written ./{name}.py") from error
+    except Exception as error:  # the person's code
+        raise ConfigError(IMPORT.flag, name, _said(error)) from error
+
+
+def _look_in(folder: Path) -> None:
+    """Lets modules be imported from a folder, as those beside a script are."""
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+
+
+def _import_file(name: str) -> None:
+    """Imports a file under its own name, as `import` in its folder would.
+
+    Raises:
+        ConfigError: if it is not there, or its name is another module's.
+    """
+    path = Path(name).expanduser().resolve()
+    if not path.is_file():
+        raise ConfigError(IMPORT.flag, name, "there is no such file")
+    if not path.stem.isidentifier():
+        raise ConfigError(IMPORT.flag, name, "a module's name has letters, digits and underscores; rename the file")
+    known = sys.modules.get(path.stem)
+    if known is not None and Path(getattr(known, "__file__", None) or "").resolve() == path:
+        return
+    if known is not None or path.stem in sys.stdlib_module_names:
+        raise ConfigError(IMPORT.flag, name, f"another module is called {path.stem}; rename the file")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ConfigError(IMPORT.flag, name, "it is no file of Python's; it has to end in .py")
+    _look_in(path.parent)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[path.stem]
+        raise
+
+
+def _said(error: Exception) -> str:
+    """Returns what an error says, and in which line of which file it was raised."""
+    if isinstance(error, SyntaxError):
+        place = f"{error.filename}, line {error.lineno}"
+    else:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{last.filename}, line {last.lineno}"
+    return f"{place}, raises {type(error).__name__}: {' '.join(str(error).split())}"

@@ -1,0 +1,146 @@
+"""`--import`: a person's own file or module in the shell, and how what is wrong with it is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fresh_process import in_a_new_process
+
+WALK = """
+import jax.numpy as jnp
+import kousoku as ks
+from beside import PAID
+
+
+class Walk(ks.Env):
+    time_limit: int | None = 20
+
+    observation_space = property(lambda self: ks.Discrete(5))
+    action_space = property(lambda self: ks.Discrete(2))
+
+    def reset(self, key):
+        return jnp.int32(0), ks.Timestep(jnp.int32(0), 0.0, False, False)
+
+    def step(self, key, state, action):
+        state = jnp.clip(state + 2 * action - 1, 0, 4)
+        return state, ks.Timestep(state, jnp.where(state == 4, PAID, -0.01), state == 4, False)
+
+
+ks.register("Walk-v0", Walk)
+"""
+AGENT = """
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import kousoku as ks
+
+
+class Guess(ks.Agent):
+    learns_from: ks.Online = eqx.field(static=True, default=ks.Online())
+
+    def init(self, spec, key):
+        return jnp.float32(0)
+
+    def act(self, state, obs, carry, key, *, greedy=False):
+        return jax.random.randint(key, (), 0, 2), carry, None
+
+    def update(self, state, data, key, *, axis=None):
+        return state + data.reward, {}
+
+
+ks.register_agent("guess", Guess)
+"""
+SHELL = """
+import contextlib, io, json, sys
+from kousoku.cli import main
+
+told = []
+for words in json.loads(sys.argv[1] if len(sys.argv) > 1 else COMMANDS):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            status = main(words)
+        except SystemExit as stop:
+            status = stop.code or 0
+    told.append([status, out.getvalue(), err.getvalue()])
+print(json.dumps(told))
+"""
+
+
+def told(folder: Path, *commands: str) -> list[tuple[int, str, str]]:
+    """(exit status, output, errors) of each command, in one process that works in the folder."""
+    words = [command.split() for command in commands]
+    script = f"import json, os\nos.chdir({str(folder)!r})\nCOMMANDS = json.dumps({words!r})\n{SHELL}"
+    return in_a_new_process(script)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("own")
+    (made / "beside.py").write_text("PAID = 1.0\n")
+    (made / "walk.py").write_text(WALK)
+    (made / "guess.py").write_text(AGENT)
+    return made
+
+
+def test_ids_of_ones_own_are_known_to_every_command(folder):
+    q = "train q_learning Walk-v0 --steps 600 --seeds 2 --out run"
+    trained, evaluated, listed, guessed, helped = told(
+        folder,
+        f"{q} --import walk.py",
+        "evaluate run --episodes 4 --import ./walk.py",
+        "list Walk-v0 --import=walk",
+        "train --import guess.py,walk.py guess Walk-v0 --steps 100 --out other",
+        "train q_learning GridWorld-v0 --help",
+    )
+    assert [trained[0], evaluated[0], listed[0], guessed[0]] == [0, 0, 0, 0], (trained, evaluated, listed, guessed)
+    assert "greedy return: 0.970" in trained[1]
+    assert "options       time_limit" in listed[1]
+    assert "--import FILE" in helped[1]
+    assert f"kousoku {q} --import walk.py" in (folder / "run" / "config.json").read_text()
+
+
+def test_a_run_folder_imports_nothing_and_says_what_to_do(folder):
+    (trained,) = told(folder, "train q_learning Walk-v0 --steps 100 --out alone --import walk.py")
+    assert trained[0] == 0
+    (evaluated,) = told(folder, "evaluate alone")
+    assert evaluated[0] == 2
+    assert evaluated[2] == (
+        "kousoku: env: got 'Walk-v0'; "
+        "code of one's own registered it: import that first, in the shell by --import FILE\n"
+    )
+
+
+WRONG = {
+    "raises.py": "1 / 0",
+    "syntax.py": "def f(:",
+    "lacks.py": "import not_there_at_all",
+    "twice.py": "import kousoku as ks\nks.register('CartPole-v1', object)",
+    "sub/random.py": "",
+    "two words.py": "",
+}
+
+
+def test_what_cannot_be_imported_is_one_line(folder):
+    for name, text in WRONG.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    list_ = "list agents --import"
+    lines = {
+        f"{list_} raises.py": "raises.py, line 1, raises ZeroDivisionError: division by zero",
+        f"{list_} syntax.py": "syntax.py, line 1, raises SyntaxError",
+        f"{list_} lacks.py": "lacks.py, line 1, raises ModuleNotFoundError: No module named 'not_there_at_all'",
+        f"{list_} lacks": "lacks.py, line 1, raises ModuleNotFoundError: No module named 'not_there_at_all'",
+        f"{list_} twice.py": "environment id: got 'CartPole-v1'; it is registered already",
+        f"{list_} sub/random.py": "--import: got 'sub/random.py'; another module is called random; rename the file",
+        f"{list_} absent.py": "--import: got 'absent.py'; there is no such file",
+        f"{list_} absent": "--import: got 'absent'; there is no such module; a file is written ./absent.py",
+        f"{list_}": "--import: got nothing; give a file, such as ./walk.py, or the name of a module",
+        f"{list_} --json": "--import: got '--json'; give a file",
+        f"{list_} ./walk": "--import: got './walk'; there is no such file",
+    }
+    for (status, _, error), told_so in zip(told(folder, *lines), lines.values(), strict=True):
+        assert status == 2
+        assert told_so in error
+        assert error.count("\n") == 1
