@@ -350,6 +350,8 @@ def test_a_static_dict_is_named_where_it_lies():
         extra: Any = eqx.field(static=True, default=None)
 
     assert "extra is a dict, which has no hash" in refused(Holding(extra={}))
+    told = refused(Holding(extra=({},)))
+    assert "extra is a tuple, which has no hash to know a compiled program by: use plain numbers and text in it" in told
     assert "env.extra is a dict, which has no hash" in refused(Idle(Holding(extra={})))
 
 

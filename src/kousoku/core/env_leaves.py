@@ -50,7 +50,8 @@ def _without_hash(field: str, value: Any) -> Iterator[str]:
         hash(value)
     except TypeError:
         kind = type(value).__name__
-        yield f"{field} is a {kind}, which has no hash to know a compiled program by: use a tuple or a frozenset"
+        fix = "use plain numbers and text in it" if kind == "tuple" else "use a tuple or a frozenset"
+        yield f"{field} is a {kind}, which has no hash to know a compiled program by: {fix}"
 
 
 def _static_fields(part: Any, inside: str = "") -> Iterator[tuple[str, Any]]:
