@@ -2,10 +2,15 @@
 
 import importlib.util
 import pathlib
+import sys
 
+import jax
 import numpy as np
 import pytest
 
+import kousoku as ks
+from kousoku.agents import AGENTS
+from kousoku.envs import ENVS
 from kousoku_bench import balls
 
 pytestmark = pytest.mark.learning
@@ -93,3 +98,19 @@ def test_falling_balls_fall_alike_in_every_way(capsys):
     np.testing.assert_array_equal(ends["NumPy"], balls.fall_in_turn(np, 300, *balls.start(256))[0])
     assert pathlib.Path("falling_balls.html").is_file()
     assert capsys.readouterr().out.startswith("256 balls, 300 steps on cpu")
+
+
+@pytest.mark.slow_because("it trains an own agent in an own environment, from its compilation to its evaluation")
+def test_the_ferry_lands_at_the_pier(monkeypatch):
+    for registry in (ENVS, AGENTS):
+        monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+    monkeypatch.syspath_prepend(EXAMPLES)
+    monkeypatch.delitem(sys.modules, "ferry", raising=False)
+    module = importlib.import_module("ferry")
+    env = ks.make("Ferry-v0")
+    ks.check_env(env)
+    assert len(env.scene(env.reset(jax.random.key(0))[0]).foreground) == 1
+    run = ks.train("climb", env, steps=200_000, seeds=4, out="", progress=False)
+    assert isinstance(run.evaluate(1), ks.Evaluation)
+    assert np.median(run.record.evaluation["return"]) > -2.8, "20 steps to cross cost 2, and never to land 6"
+    assert module.WIDTH == 10.0
