@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from jax import lax
 from kernel_oracle import LANES_AND_SEEDS, check, compare, edges, examples, flushed, for_all, inputs, values, width_of
 
+import kousoku as ks
+
 pytestmark = pytest.mark.property
 
 DTYPES = (np.float32, np.float64)
@@ -113,3 +115,44 @@ def test_convolutions_in_groups_of_channels(groups, strides):
     image = rng.integers(-4, 5, (5, 1, 6, 5, 6)).astype(np.float32)
     weights = rng.integers(-4, 5, (5, 3, 2, 6 // groups, 12)).astype(np.float32)
     compare(function, [image, weights], [(), (1,)])
+
+
+WIDER = [("uint8", "int32"), ("uint8", "float32"), ("int8", "int16"), ("int32", "float32"), ("float16", "float32")]
+
+
+def most_of(dtype: str) -> int:
+    """What factors are below: float16 holds all their sums exactly then, and bytes do not."""
+    return 10 if dtype == "float16" else 100
+
+
+@pytest.mark.parametrize("arrays", [False, True], ids=["lanes", "arrays"])
+@pytest.mark.parametrize(("of", "into"), WIDER)
+def test_convolutions_of_narrow_numbers_into_wide_ones(of, into, arrays):
+    """Beside one of the same factors that stays narrow: the two are no equal operations."""
+
+    def function(image, weights):
+        def convolved(into=None):
+            return lax.conv_general_dilated(image, weights, (1, 1), "VALID", preferred_element_type=into)
+
+        return convolved(into) * jnp.asarray(2, into), convolved(), convolved(into)
+
+    rng = np.random.default_rng(3)
+    image, weights = (rng.integers(0, most_of(of), shape).astype(of) for shape in ((3, 2, 3, 6, 5), (3, 4, 3, 2, 3)))
+    kernel = ks.kernel(function, arrays=arrays)
+    got, expected = jax.vmap(kernel)(image, weights), jax.vmap(function)(image, weights)
+    for ours, theirs in zip(got, expected, strict=True):
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(("of", "into"), WIDER)
+def test_products_of_the_same_factors_into_several_types(of, into):
+    def function(x, y):
+        narrow, wide = jnp.dot(x, y), jnp.dot(x, y, preferred_element_type=into)
+        return wide, narrow, jnp.dot(x, y, preferred_element_type="float32") if into != "float32" else wide
+
+    rng = np.random.default_rng(4)
+    x, y = (rng.integers(0, most_of(of), shape).astype(of) for shape in ((3, 3, 20), (3, 20, 2)))
+    for ours, theirs in zip(jax.vmap(ks.kernel(function))(x, y), jax.vmap(function)(x, y), strict=True):
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_array_equal(ours, theirs)

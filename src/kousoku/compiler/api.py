@@ -15,11 +15,11 @@ from .backends import backend, current
 from .config import kernels_are_on
 from .cost import Decision, weigh
 from .explain import Explanation, explain
-from .fallback import reason_of
+from .fallback import reason_of, warn_once
 from .jax_config import trace_affecting_config
 from .primitive.kernel_primitive import kernel_p
 from .tracing.devices import of_one_device
-from .tracing.trace import is_array, recall_or_trace, trace_among, trace_like
+from .tracing.trace import LanesMeet, is_array, recall_or_trace, trace_among, trace_like
 from .tracing.traced import Traced
 
 
@@ -93,7 +93,11 @@ def kernel(
         consts: list[Any] = []
         if found is None:
             if axis_name is None:
-                traced, out_tree, consts = recall_or_trace(function, name, tree, static, dynamic, alone)
+                try:
+                    traced, out_tree, consts = recall_or_trace(function, name, tree, static, dynamic, alone)
+                except LanesMeet as axes:
+                    warn_once(name, f"its lanes meet over {axes}")
+                    return function(*args, **kwargs)
             else:
                 traced, out_tree, consts = trace_among(function, name, tree, static, dynamic, axis_name)
             traced.arrays = arrays

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+import jax
+
 from ..core.errors import ConfigError
 
 VARIABLE = "KOUSOKU_KERNEL"
@@ -14,7 +16,12 @@ _state: ContextVar[bool | None] = ContextVar("kousoku_kernel", default=None)
 
 
 def kernels_are_on() -> bool:
-    """Returns whether kernels are compiled; if not, they are plain JAX."""
+    """Returns whether kernels are compiled; if not, they are plain JAX.
+
+    While JAX looks for NaN or infinite numbers, it is to see the operations, and to name the one that made them.
+    """
+    if jax.config.jax_debug_nans or jax.config.jax_debug_infs:  # pyright: ignore[reportAttributeAccessIssue]
+        return False
     chosen = _state.get()
     return _environment() if chosen is None else chosen
 

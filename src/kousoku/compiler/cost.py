@@ -112,6 +112,8 @@ def weigh(
     count = LANES if lanes is None else lanes
     kernel, xla = work.kernel_ns(count), work.xla_ns(count)
     assumed = f"{count} lanes" + (" (assumed)" if lanes is None else "")
+    if not xla:
+        return Decision(True, "one kernel: there is nothing to compute")
     if kernel <= MARGIN * xla:
         return Decision(True, f"one kernel, which is estimated to take {kernel / xla:.0%} of XLA's time on {assumed}")
     return Decision(

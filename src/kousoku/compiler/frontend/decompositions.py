@@ -215,14 +215,20 @@ def convolution(
     rhs_dilation: Sequence[int],
     feature_group_count: int,
     batch_group_count: int,
+    preferred_element_type: Any = None,
     **_: Any,
 ) -> Function:
-    """Decomposes a convolution into a sum of products of matrices, one for each place in the window."""
+    """Decomposes a convolution into a sum of products of matrices, one for each place in the window.
+
+    Numbers are first converted to the type of the result, where one is asked for.
+    """
     numbers = dimension_numbers
 
     def function(x: Any, kernel: Any) -> Any:
         if batch_group_count != 1:
             raise Unsupported("conv_general_dilated in groups of the batch")
+        if preferred_element_type is not None:
+            x, kernel = x.astype(preferred_element_type), kernel.astype(preferred_element_type)
         x, kernel = jnp.transpose(x, numbers.lhs_spec), jnp.transpose(kernel, numbers.rhs_spec)
         none = [(0, 0), (0, 0)]
         parts = _shifted(

@@ -128,6 +128,9 @@ class JaxprReader(Inliner):
             return drawn
         if decompositions.has_decomposition(name, params):
             closed = decompositions.decompose(name, avals, params)
+            made = [(aval.shape, aval.dtype) for aval in closed.out_avals]
+            if made != [(v.aval.shape, v.aval.dtype) for v in eqn.outvars]:
+                raise Unsupported(f"{name} with results of these types")
             return self.closed(closed, inputs)
         outs = [v.aval for v in eqn.outvars]
         half = any(map(halves.is_half, [*avals, *outs]))
@@ -167,7 +170,7 @@ class JaxprReader(Inliner):
             if simpler is not None:
                 return [simpler]
         kept = {key: value for key, value in params.items() if key not in FORGOTTEN}
-        identity = (name, tuple(map(id, inputs)), meaning(kept) if kept else "")
+        identity = (name, tuple(map(id, inputs)), tuple(outs), meaning(kept) if kept else "")
         if identity not in self.seen:
             outputs = [Var(shape, dtype) for shape, dtype in outs]
             self.ops.append(Op(name, inputs, outputs, kept))

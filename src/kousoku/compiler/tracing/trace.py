@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer, eval_jaxpr
 
+from ..frontend.collectives import is_named_axis
 from ..ir import Devices
 from ..no_gc import no_gc
 from .devices import of_one_device, varying_axes
@@ -105,8 +106,19 @@ def _trace(
         jaxpr = jax.make_jaxpr(flat)(*(dynamic if among else map(_as_on_one_device, dynamic)))
         if not among and any(isinstance(c, Tracer) and varying_axes(jax.typeof(c)) for c in jaxpr.consts):
             jaxpr = jax.make_jaxpr(flat)(*dynamic)  # the types of what it uses name the devices: so all have to
+        if not among and (axes := _named_axes(jaxpr)):
+            raise LanesMeet(axes)
     jaxpr, consts = _lift_tracers(jaxpr)
     return Traced.of(jaxpr, name), out_tree, consts
+
+
+class LanesMeet(Exception):
+    """Says that a function names axes of whoever calls it, over which its lanes meet: a kernel's lanes do not."""
+
+
+def _named_axes(closed: Any) -> str:
+    """Returns the names of the axes that operations of a jaxpr reduce over, or ask for their place in."""
+    return ", ".join(sorted(repr(effect.name) for effect in closed.effects if is_named_axis(effect)))
 
 
 def _lift_tracers(closed: Any) -> tuple[Any, list[Any]]:
