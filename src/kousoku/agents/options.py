@@ -129,8 +129,8 @@ def rebuild(config: dict[str, Any]) -> Agent:
     """
     if config["id"] not in AGENTS.ids():
         again = "give it again as `agent`, or import what registers it, in the shell by --import FILE"
-        fix = f"it was made in Python: {again}"
-        raise ConfigError("agent", config["id"], fix)
+        fix = f"it is not registered here; if it was made in Python, {again}"
+        raise ConfigError("agent id", config["id"], fix)
     known = AGENTS.options(config["id"])
     told = values_before(AGENTS.factory(config["id"])) | {name: value for name, value in config.items() if name != "id"}
     own = {name: value for name, value in told.items() if name not in known or _described(known[name].default) != value}
