@@ -41,7 +41,8 @@ class BraxEnv(ForeignEnv):
     def take(self, key: Array, state: Any, action: Any) -> tuple[Any, PyTree[Array], Array, Any, Any]:
         del key  # Brax's steps draw from keys that they keep in the state
         after = self.theirs.it.step(state, action)
-        cut = after.info.get("truncation", 0) if isinstance(after.info, Mapping) else 0
+        info = getattr(after, "info", None)
+        cut = info.get("truncation", 0) if isinstance(info, Mapping) else 0
         ended, cut = after.done > 0, jnp.asarray(cut).astype(jnp.bool_)
         return after, after.obs, after.reward, ended & ~cut, ended & cut
 
