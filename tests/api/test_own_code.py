@@ -91,7 +91,7 @@ def test_ids_of_ones_own_are_known_to_every_command(folder):
         f"{q} --import walk.py",
         "evaluate run --episodes 4 --import ./walk.py",
         "list Walk-v0 --import=walk",
-        "train --import guess.py,walk.py guess Walk-v0 --steps 100 --out other",
+        "--import guess.py,walk.py train guess Walk-v0 --steps 100 --out other",
         "train q_learning GridWorld-v0 --help",
     )
     assert [trained[0], evaluated[0], listed[0], guessed[0]] == [0, 0, 0, 0], (trained, evaluated, listed, guessed)
@@ -118,6 +118,7 @@ WRONG = {
     "lacks.py": "import not_there_at_all",
     "twice.py": "import kousoku as ks\nks.register('CartPole-v1', object)",
     "sub/random.py": "",
+    "ends.py": "import sys; sys.exit()",
     "two words.py": "",
 }
 
@@ -134,6 +135,9 @@ def test_what_cannot_be_imported_is_one_line(folder):
         f"{list_} lacks": "lacks.py, line 1, raises ModuleNotFoundError: No module named 'not_there_at_all'",
         f"{list_} twice.py": "environment id: got 'CartPole-v1'; it is registered already",
         f"{list_} sub/random.py": "--import: got 'sub/random.py'; another module is called random; rename the file",
+        f"{list_} ends.py": "--import: got 'ends.py'; it ends the process (SystemExit) when it is imported",
+        f"{list_} absent.part": "--import: got 'absent.part'; there is no such module",
+        f"{list_} .walk": "--import: got '.walk'; give a file",
         f"{list_} absent.py": "--import: got 'absent.py'; there is no such file",
         f"{list_} absent": "--import: got 'absent'; there is no such module; a file is written ./absent.py",
         f"{list_}": "--import: got nothing; give a file, such as ./walk.py, or the name of a module",

@@ -37,7 +37,7 @@ class Search(ks.Agent):
         return self.changed("init", {"w": jnp.zeros(4), "n": jnp.int32(0)})
 
     def act(self, state, obs, carry, key, *, greedy=False):
-        action = self.act_by(state["w"], (), obs)
+        action = type(self).act_by(state["w"], (), obs)
         return self.changed(f"act greedy={greedy}", action), carry, None
 
     def ask(self, state, key):
@@ -115,6 +115,19 @@ class ByThree(Search):
         return (obs @ policy > 0).astype(jnp.int32), (), None
 
 
+class ByFunction(Search):
+    act_by = Search.act_by
+
+
+class ByJit(Search):
+    act_by = jax.jit(Search.act_by)
+
+
+@pytest.mark.parametrize("kind", [ByFunction, ByJit])
+def test_a_function_that_is_no_static_method_acts_as_well(kind):
+    check_agent(kind(), CARTPOLE.spec)
+
+
 class ByMethod(Search):
     def act_by(self, policy, shared, obs):
         return (obs @ policy > 0).astype(jnp.int32)
@@ -132,7 +145,7 @@ class NeverGreedy(Search):
 CLASSES = {
     ByFloat: r"ByFloat.act_by: got 'float32\[\]'; it should give an action of Discrete\(n=2\)",
     ByThree: r"ByThree.act_by: got .*; it should give an action of Discrete\(n=2\)",
-    ByMethod: "ByMethod.act_by: got 'a method'; make it a @staticmethod",
+    ByMethod: r"ByMethod.act_by: got .*; use a function of \(policy, shared, obs\)",
     Forgetful: r"Forgetful.ask: got nothing; one that learns from Generations has ask\(state, key\) -> ",
     NeverGreedy: r"NeverGreedy.act: got .*; use a function of \(state, obs, carry, key, \*, greedy\)",
 }
@@ -140,6 +153,9 @@ CLASSES = {
 
 @pytest.mark.parametrize(("kind", "told"), CLASSES.items(), ids=[kind.__name__ for kind in CLASSES])
 def test_methods_that_are_missing_or_of_another_kind_are_named(kind, told):
+    """`greedy` is asked for where there is an evaluation."""
+    if kind is NeverGreedy:
+        check_agent(kind(), CARTPOLE.spec, plays_greedily=False)
     with pytest.raises(ConfigError, match=f"^{told}"):
         ks.train(kind(), "CartPole-v1", steps=400, out="", progress=False)
 

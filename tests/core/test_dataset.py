@@ -234,7 +234,7 @@ def test_a_piece_that_a_recording_broke_off_has_no_return(tmp_path):
     assert plain.episode_returns.tolist() == [3.0, 4.0]
     assert told.episode_returns.tolist() == [3.0]
     assert repr(told) == "<Dataset: 3 transitions, 1 episode, mean return 3, 1 broken off>"
-    assert told != plain
+    assert told.hash == plain.hash, "runs that learned from such numbers before know them still"
     read = load_dataset(save_dataset(told, tmp_path / "data.npz").path)
     assert read == told
     assert read.broken_off.tolist() == [False, False, True]

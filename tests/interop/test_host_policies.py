@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import importlib
 import runpy
-from collections import namedtuple
+from collections import deque, namedtuple
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -170,6 +171,21 @@ def test_copies_of_an_environment_of_dm_envs_differ_by_their_slots_seeds(generat
     assert first([4, 1]) == [drawn[3], drawn[0]]
 
 
+@pytest.mark.parametrize(
+    "held", [lambda draw: draw.random, lambda draw: partial(draw.random), lambda draw: deque([draw.random])]
+)
+def test_generators_are_found_within_functions_and_queues(held):
+    class Hidden(Lottery):
+        def _drawn(self) -> float:
+            draw = self.task.parts[0]["draw"]
+            return float((draw[0] if isinstance(draw, deque) else draw)())
+
+    for generator in (np.random.default_rng(0), np.random.RandomState(np.random.PCG64(0))):
+        vector = ks.from_dm_env(Hidden(held(generator))).make_vector([1, 2, 3])
+        assert len(set(vector.reset()[0][:, 0].tolist())) == 3
+        vector.close()
+
+
 class Negated(gymnasium.RewardWrapper):
     """A wrapper of one's own that notes nothing for Gymnasium."""
 
@@ -205,6 +221,7 @@ class Uncopied(gymnasium.Env):
 
 
 def test_one_that_cannot_be_copied_is_made_again_where_its_wrappers_are_noted():
+    """So is one that could: a copy would share what lies outside of Python."""
     gymnasium.register("Uncopied-v0", Uncopied)
     vector = ks.from_gymnasium(gymnasium.make("Uncopied-v0")).make_vector([0])
     assert vector.reset()[0].tolist() == [0]

@@ -18,7 +18,7 @@ class Mean(ks.Agent):
     learns_from: ks.Rollouts = eqx.field(static=True, default=ks.Rollouts(num_envs=4, num_steps=8))
 
     def init(self, spec, key):
-        return {"mean": jnp.float32(0), "key": jax.random.key(1)}
+        return {"mean": jnp.float32(0), "key": jax.random.key(1), "nan": jnp.full(2, jnp.nan, jnp.bfloat16)}
 
     def act(self, state, obs, carry, key, *, greedy=False):
         return jax.random.uniform(key, (1,), minval=-2.0, maxval=2.0), carry, None
@@ -29,7 +29,8 @@ class Mean(ks.Agent):
         return state | {"mean": learned}, {"told": mean}
 
 def trained(devices, **own):
-    run = ks.train(Mean(**own), "Pendulum-v1", steps=320, out="", devices=devices, progress=False, eval_episodes=0)
+    how = dict(steps=320, out="", devices=devices, progress=False, eval_episodes=0, stop_on_nan=False)
+    run = ks.train(Mean(**own), "Pendulum-v1", **how)
     return np.asarray(run.curves["told"])[:, 0].tolist(), np.asarray(run.curves["reward"])[:, 0].tolist()
 
 alone, shared = trained(1), trained(2)

@@ -57,6 +57,8 @@ USAGE = "\n".join(
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] == ["--import"]:  # which may stand before the command, too
+        words = [*words[2:3], *words[3:], *words[:2]]
     if words[:1] == ["help"]:
         words = [*words[1:2], "--help"]
     if not words or words[0] in ("-h", "--help"):

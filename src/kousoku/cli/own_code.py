@@ -31,14 +31,14 @@ def import_own_code(words: Sequence[str]) -> list[str]:
             named.append(word.partition("=")[2])
         else:
             others.append(word)
-    names = [name for text in named for name in text.split(",")]
+    names = [name for text in named for name in ([text] if Path(text).is_file() else text.split(","))]
     for name in names:
         _import(name)
     return [*others, *(word for name in names for word in (IMPORT.flag, name))]
 
 
 def _import(name: str) -> None:
-    if not name or name.startswith("-"):
+    if not name or (name.startswith(("-", ".")) and os.sep not in name):
         raise ConfigError(IMPORT.flag, name or ..., "give a file, such as ./walk.py, or the name of a module")
     try:
         if name.endswith(".py") or os.sep in name:
@@ -48,8 +48,10 @@ def _import(name: str) -> None:
             importlib.import_module(name)
     except ConfigError:
         raise
+    except SystemExit as error:
+        raise ConfigError(IMPORT.flag, name, "it ends the process (SystemExit) when it is imported") from error
     except ModuleNotFoundError as error:
-        if error.name != name:
+        if not f"{name}.".startswith(f"{error.name}."):
             raise ConfigError(IMPORT.flag, name, _said(error)) from error
         raise ConfigError(IMPORT.flag, name, f"there is no such module; a file is written ./{name}.py") from error
     except Exception as error:  # the person's code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import equinox as eqx
@@ -14,7 +13,7 @@ from ..compiler import backends, kernels_are_on
 from ..core.agent_check import check_action, check_methods, parts_of, told
 from ..core.collector import Collector, EpisodeEnd, SlotFunctions, Steps, TrainState, largest_divisor
 from ..core.env import EnvSpec
-from ..core.errors import ConfigError, check_size
+from ..core.errors import ConfigError, check_size, check_takes
 from ..core.known_step import is_ours
 from ..core.spaces import LARGEST
 from ..core.update_check import check_leaves, check_state, checked_update
@@ -180,8 +179,7 @@ class Generations(Collector):
         if all(method is not None and is_ours(method) for method in methods):
             return
         check_methods(agent, self, ASKED)
-        if not isinstance(inspect.getattr_static(kind, "act_by"), staticmethod):
-            raise ConfigError(f"{kind.__name__}.act_by", "a method", "make it a @staticmethod: it acts without a state")
+        check_takes(f"{kind.__name__}.act_by", kind.act_by, ("policy", "shared", "obs"))
 
         def played(key: Any) -> Any:
             state = agent.init(spec, key)
@@ -190,7 +188,7 @@ class Generations(Collector):
             policy = agent.policy(asked, jax.tree.map(lambda x: x[0], candidates))
             obs, statistics = spec.observation_space.sample(key), agent.statistics(asked)
             _check_statistics(f"{kind.__name__}.statistics", statistics, obs)
-            return agent.act_by(policy, agent.shared(asked), obs)
+            return kind.act_by(policy, agent.shared(asked), obs)
 
         action = eqx.filter_eval_shape(played, jax.eval_shape(lambda: jax.random.key(0)))
         check_action(f"{kind.__name__}.act_by", action, spec.action_space)

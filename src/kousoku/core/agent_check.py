@@ -21,10 +21,15 @@ KINDS = {"i": "iu", "u": "iu", "f": "iuf"}
 NUMBERS = {2: "two", 3: "three"}
 
 
-def check_agent(agent: Agent, spec: EnvSpec) -> None:
+def check_agent(agent: Agent, spec: EnvSpec, plays_greedily: bool = True) -> None:
     """Refuses an agent of one's own that lacks what it learns from asks of it, or whose methods give something else.
 
     It is traced, which takes milliseconds, and neither compiled nor run. What the library's own agents answer is known.
+
+    Args:
+        agent: the agent.
+        spec: of the environment.
+        plays_greedily: whether it is evaluated, so that `act` has to answer `greedy=True`, too.
 
     Raises:
         ConfigError: naming the method, what it gives, and what it should.
@@ -34,20 +39,21 @@ def check_agent(agent: Agent, spec: EnvSpec) -> None:
     if not is_ours(kind.init):
         check_leaves(f"{kind.__name__}.init", eqx.filter_eval_shape(agent.init, spec, key))
     if not is_ours(kind.act):
-        check_takes(f"{kind.__name__}.act", agent.act, ("state", "obs", "carry", "key"), ("greedy",))
-        for greedy in (False, True):
-            _check_answers(agent, spec, greedy)
+        keywords = ("greedy",) if plays_greedily else ()
+        check_takes(f"{kind.__name__}.act", agent.act, ("state", "obs", "carry", "key"), keywords)
+        for how in ({}, {"greedy": True}) if plays_greedily else ({},):
+            _check_answers(agent, spec, how)
 
 
-def _check_answers(agent: Agent, spec: EnvSpec, greedy: bool) -> None:
+def _check_answers(agent: Agent, spec: EnvSpec, how: dict[str, bool]) -> None:
     """Refuses another number of answers than three, no action of the space, or another carry than the first."""
     key = jax.eval_shape(lambda: jax.random.key(0))
-    field = f"{type(agent).__name__}.act{' (greedy=True)' if greedy else ''}"
+    field = f"{type(agent).__name__}.act{' (greedy=True)' if how else ''}"
 
     def answers(key: Any) -> Any:
         state, obs = agent.init(spec, key), spec.observation_space.sample(key)
         carry = agent.initial_carry(state)
-        made = agent.act(state, obs, carry, key, greedy=greedy)
+        made = agent.act(state, obs, carry, key, **how)
         action, carried, _ = parts_of(field, made, 3, "the action, what is carried on, and extras or None")
         return action, carried, carry
 

@@ -118,7 +118,7 @@ class Dataset:
     def hash(self) -> str:
         """The SHA-256 of its numbers and spaces, the first 16 digits."""
         digest = hashlib.sha256(repr((self.observation_space, self.action_space)).encode())
-        for name in self._held:
+        for name in ARRAYS:
             for path, array in named_arrays(name, getattr(self, name)):
                 digest.update(f"{path} {array.dtype} {array.shape}".encode())
                 digest.update(np.ascontiguousarray(array).data)

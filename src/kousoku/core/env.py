@@ -38,7 +38,8 @@ class Env(eqx.Module):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Makes a field `time_limit: int = 200` the structure that it always is, as `eqx.field(static=True)` does."""
         super().__init_subclass__(**kwargs)
-        if "time_limit" not in inspect.get_annotations(cls):
+        annotation = str(inspect.get_annotations(cls).get("time_limit", "Abstract"))
+        if "Abstract" in annotation or "ClassVar" in annotation:
             return
         default = cls.__dict__.get("time_limit", dataclasses.MISSING)
         if default is dataclasses.MISSING or default is None or isinstance(default, int):

@@ -15,6 +15,7 @@ from jax.core import Tracer
 from .env import Env
 
 FIX = "make it structure, eqx.field(static=True)"
+NO_HASH = "which has no hash to know a compiled program by"
 DECIDES = f"decides what Python does, as `if`, `range` or a shape do, so it has to be known: {FIX}"
 
 
@@ -25,43 +26,37 @@ def is_traced(leaf: Any) -> bool:
     return eqx.is_array_like(leaf) and not isinstance(leaf, str | bytes)
 
 
-def unhashable_leaves(part: Any, is_argument: Callable[[Any], bool] = is_traced) -> Iterator[str]:
-    """Gives one line for each field by which no compiled program can be known: a set, a static dict, an array of text.
-
-    Args:
-        part: an environment or an agent.
-        is_argument: tells which leaves a program takes as arguments.
-    """
-    leaves = ((_field(path), leaf) for path, leaf in jax.tree_util.tree_leaves_with_path(part))
-    for field, leaf in leaves:
-        if isinstance(leaf, np.ndarray | jax.Array) and not is_argument(leaf):
-            yield f"{field} is an array of {leaf.dtype}: use other numbers, or a tuple in a static field"
-        elif not is_argument(leaf):
-            yield from _without_hash(field, leaf)
-    for field, value in _static_fields(part):
+def unhashable_leaves(env: Env) -> Iterator[str]:
+    """Gives one line for each field by which no program can be known: a set, an array of text, a static array."""
+    for path, leaf in jax.tree_util.tree_leaves_with_path(env):
+        if is_traced(leaf):
+            continue
+        if isinstance(leaf, np.ndarray):
+            yield f"{field_of(path)} is an array of {leaf.dtype}: use numbers, or a tuple in a static field"
+        elif not has_hash(leaf):
+            yield f"{field_of(path)} is a {type(leaf).__name__}, {NO_HASH}: use a tuple or a frozenset"
+    for field, value in static_fields(env):
         if isinstance(value, np.ndarray | jax.Array):
             yield f"{field} is an array in a static field: make it a leaf, or a tuple of numbers"
-        else:
-            yield from _without_hash(field, value)
 
 
-def _without_hash(field: str, value: Any) -> Iterator[str]:
+def has_hash(value: Any) -> bool:
+    """Tells whether a value can be hashed, with all that it holds."""
     try:
         hash(value)
     except TypeError:
-        kind = type(value).__name__
-        fix = "use plain numbers and text in it" if kind == "tuple" else "use a tuple or a frozenset"
-        yield f"{field} is a {kind}, which has no hash to know a compiled program by: {fix}"
+        return False
+    return True
 
 
-def _static_fields(part: Any, inside: str = "") -> Iterator[tuple[str, Any]]:
+def static_fields(part: Any, inside: str = "") -> Iterator[tuple[str, Any]]:
     """Yields name and value of each static field of a module and of the modules in it."""
     for each in fields(part):
         value = getattr(part, each.name)
         if each.metadata.get("static"):
             yield inside + each.name, value
         elif isinstance(value, eqx.Module):
-            yield from _static_fields(value, f"{inside}{each.name}.")
+            yield from static_fields(value, f"{inside}{each.name}.")
 
 
 def deciding_numbers(env: Env, use: Callable[..., Any], *args: Any) -> list[str]:
@@ -87,9 +82,13 @@ def deciding_numbers(env: Env, use: Callable[..., Any], *args: Any) -> list[str]
             return True
         return False
 
-    if not has_to_know(list(range(len(values)))):
-        return []
-    return [_field(leaves[i][0]) for i in range(len(values)) if has_to_know([i])]
+    def among(some: list[int]) -> list[int]:
+        if not some or not has_to_know(some):
+            return []
+        half = len(some) // 2
+        return some if len(some) == 1 else [*among(some[:half]), *among(some[half:])]
+
+    return [field_of(leaves[i][0]) for i in among(list(range(len(values))))]
 
 
 def shaping_numbers(env: Env, name: str) -> Iterator[str]:
@@ -107,5 +106,6 @@ def _known(value: Any) -> Any:
     return operator.index(value) if isinstance(value, Tracer) else value
 
 
-def _field(path: tuple[Any, ...]) -> str:
+def field_of(path: tuple[Any, ...]) -> str:
+    """Returns where a leaf lies, as a name with dots."""
     return jax.tree_util.keystr(path).lstrip(".")

@@ -62,7 +62,10 @@ def check_shapes(env: Any) -> None:
         raise ConfigError("env", env.__name__ if isinstance(env, type) else env, _instead_of(env))
     if all_ours(env):
         return
-    for problem in shape_problems(with_known_step(env)):
+    quick = with_known_step(env)
+    if quick is not env and not any(shape_problems(quick)):
+        return
+    for problem in shape_problems(env):  # as it steps itself: a wrapper may ask for more than shapes
         raise ConfigError("env", kind_of(env), f"{problem}; kousoku.check_env tells all")
 
 
@@ -117,10 +120,11 @@ def space_problems(env: Env) -> Iterator[str]:
         except Exception as error:  # a property is the user's code
             yield f"{name}: {said(error)}"
     yield from unhashable_leaves(env)
-    yield from shaping_numbers(env, "time_limit")
     limit = env.time_limit
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= LARGEST):
         yield f"time_limit is {limit!r}: use None or a whole number from 1 to {LARGEST}"
+    else:
+        yield from shaping_numbers(env, "time_limit")
 
 
 def timestep_problems(where: str, env: Env, timestep: Timestep) -> Iterator[str]:

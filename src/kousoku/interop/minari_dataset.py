@@ -40,7 +40,12 @@ def from_minari(data: Any) -> Dataset:
     if not arrays["broken_off"].any():
         del arrays["broken_off"]
     env = data.spec.env_spec.id if data.spec.env_spec is not None else None
-    return Dataset(**arrays, **spaces, env=env)
+    return Dataset(
+        **arrays,
+        observation_space=spaces["observation_space"],
+        action_space=spaces["action_space"],
+        env=env,
+    )
 
 
 def _loaded(id: str) -> Any:

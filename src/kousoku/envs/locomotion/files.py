@@ -51,7 +51,8 @@ def located(xml_file: str) -> Path:
     path = Path(xml_file).expanduser()
     if path.is_absolute() or xml_file.startswith(".") or path.name != xml_file:
         if not path.is_file():
-            raise ConfigError("xml_file", xml_file, "there is no such file; give the path of an MJCF file, or its text")
+            packaged = "; one that comes with Gymnasium is named by text, not by a path"
+            raise ConfigError("xml_file", xml_file, f"there is no such file; give an MJCF file, or its text{packaged}")
         return path
     if (OWN / xml_file).is_file():
         return OWN / xml_file

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import copy
 import functools
 import inspect
@@ -118,12 +120,21 @@ def _generators(env: Any) -> Iterator[Any]:
 
 
 def _held_in(held: Any) -> list[Any]:
+    """Returns what an object consists of, in an order that is the same in every process."""
+    found: list[Any] = []
     if isinstance(held, Mapping):
-        return list(held.values())
-    if isinstance(held, list | tuple | set | frozenset):
-        return list(held)
+        found += list(held.values())
+    elif isinstance(held, list | tuple | collections.deque):
+        found += list(held)
+    elif isinstance(held, functools.partial):
+        found += [held.func, *held.args, *held.keywords.values()]
     slots = [name for kind in type(held).__mro__ for name in getattr(kind, "__slots__", ())]
-    return [*getattr(held, "__dict__", {}).values(), *(getattr(held, str(name), None) for name in slots)]
+    for name in ("__self__", *map(str, slots)):
+        with contextlib.suppress(Exception):  # an attribute may be code of the environment's
+            found.append(getattr(held, name))
+    with contextlib.suppress(TypeError):
+        found += list(vars(held).values())
+    return found
 
 
 def _seed(generator: Any, sequence: np.random.SeedSequence) -> None:
@@ -132,7 +143,8 @@ def _seed(generator: Any, sequence: np.random.SeedSequence) -> None:
         kind: Any = type(generator.bit_generator)
         generator.bit_generator.state = kind(sequence).state
     elif isinstance(generator, np.random.RandomState):
-        generator.seed(sequence.generate_state(8))
+        bits: Any = generator.get_state(legacy=False)
+        generator.set_state(getattr(np.random, bits["bit_generator"])(sequence).state)
     else:
         generator.seed(int.from_bytes(sequence.generate_state(8).tobytes(), "little"))
 

@@ -216,16 +216,16 @@ def _name_of(made: Any) -> str:
 
 
 def _copier(env: Any) -> Callable[..., Any]:
-    """Returns what makes environments like one: copies of it, as it is now, else by its id, options and wrappers.
+    """Returns what makes environments like one: by its id and wrappers, where Gymnasium noted all, else copies.
 
     Raises:
-        ConfigError: if it can neither be copied nor made again.
+        ConfigError: if it can neither be made again nor copied.
     """
+    if _is_whole(env.spec):
+        return _again(env.spec)
     try:
         copy.deepcopy(env)
     except Exception as error:  # copying runs the environment's code
-        if _is_whole(env.spec):
-            return _again(env.spec)
         fix = (
             f"every slot needs a copy, which it does not allow ({type(error).__name__}); give a function that makes it"
         )

@@ -180,7 +180,8 @@ def _indices(leaf: Leaf, theirs: np.ndarray) -> np.ndarray:
 
 def _refuse(leaf: Leaf, theirs: np.ndarray, wrong: np.ndarray) -> None:
     if wrong.any():
-        raise ValueError(f"an observation has {float(theirs[wrong][0]):.12g}, which is not in {leaf.space}")
+        fix = "" if leaf.count is not None else "; return it in the space's dtype, or let the space tell what it is"
+        raise ValueError(f"an observation has {float(theirs[wrong][0]):.12g}, which is not in {leaf.space}{fix}")
 
 
 def read(space: Any, leaves: list[Leaf], arrays: Sequence[np.ndarray]) -> list[Any]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import equinox as eqx
 import jax
+import numpy as np
 
 from ...core.agent import Agent
 from ...core.env import Env
-from ...core.env_leaves import DECIDES, unhashable_leaves
+from ...core.env_leaves import DECIDES, NO_HASH, field_of, has_hash, static_fields
 from ...core.errors import ConfigError
 from ...core.known_step import is_ours
 from ..loop.iteration import shapes_of
@@ -23,9 +25,24 @@ def check_agent_fields(agent: Agent) -> None:
     Raises:
         ConfigError: naming the first.
     """
-    if not is_ours(type(agent)):
-        for problem in unhashable_leaves(agent, is_leaf_number):
-            raise ConfigError("agent", type(agent).__name__, problem)
+    if is_ours(type(agent)):
+        return
+    for problem in _unhashable(agent):
+        raise ConfigError("agent", type(agent).__name__, problem)
+
+
+def _unhashable(agent: Agent) -> Iterator[str]:
+    """Gives one line for each field that is no number and has no hash: an agent's structure is hashed as a whole."""
+    for path, leaf in jax.tree_util.tree_leaves_with_path(agent):
+        if isinstance(leaf, np.ndarray | jax.Array) and (leaf.ndim or not is_leaf_number(leaf)):
+            yield f"{field_of(path)} is an array: use one number, or a tuple of numbers in a static field"
+        elif not is_leaf_number(leaf) and not has_hash(leaf):
+            yield f"{field_of(path)} is a {type(leaf).__name__}, {NO_HASH}: use a tuple in a static field"
+    for field, value in static_fields(agent):
+        if not has_hash(value):
+            yield f"{field} is a {type(value).__name__}, {NO_HASH}: use a tuple of numbers and text"
+    if not has_hash(eqx.partition(agent, is_leaf_number)[1]):
+        yield f"a field of it is a list or a dict, {NO_HASH}: use a tuple in a static field"
 
 
 def check_agent_numbers(agent: Agent, env: Env, recording: Recording) -> None:
@@ -65,4 +82,4 @@ def _deciding(agent: Agent, env: Env, recording: Recording) -> list[str]:
 
     if fails([]):
         return []
-    return [jax.tree_util.keystr(paths[i][0]).lstrip(".") for i in numbers if fails([i])]
+    return [field_of(paths[i][0]) for i in numbers if fails([i])]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from ...core.agent import Agent
@@ -26,11 +27,11 @@ def check_replicas(agent: Agent, state: Any) -> None:
         return
     for path, leaf in jax.tree_util.tree_leaves_with_path(state):
         first, *others = (np.asarray(jax.device_get(_words(shard.data))) for shard in leaf.addressable_shards)
-        if not all(np.array_equal(first, other, equal_nan=first.dtype.kind == "f") for other in others):
+        if any(first.tobytes() != other.tobytes() for other in others):
             part = jax.tree_util.keystr(path) or "itself"
             fix = "devices learn different things of their environments: take jax.lax.pmean(..., axis) of gradients"
             raise ConfigError(f"{type(agent).__name__}.update", f"a state whose {part} differs", f"{fix}, or devices=1")
 
 
 def _words(leaf: Any) -> Any:
-    return jax.random.key_data(leaf) if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key) else leaf
+    return jax.random.key_data(leaf) if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else leaf

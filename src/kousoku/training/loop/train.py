@@ -79,7 +79,7 @@ def train(
     agent = in_run(agent, told["begun_for"])
     check_host(agent, env, config)
     check_agent_fields(agent)
-    check_agent(agent, env.spec)
+    check_agent(agent, env.spec, plays_greedily=config.eval_episodes > 0)
     envs = point_envs(env, env_config, config)
     if begin_with is not None:
         for each in envs.distinct:
