@@ -91,7 +91,7 @@ def test_ids_of_ones_own_are_known_to_every_command(folder):
         f"{q} --import walk.py",
         "evaluate run --episodes 4 --import ./walk.py",
         "list Walk-v0 --import=walk",
-        "--import guess.py,walk.py train guess Walk-v0 --steps 100 --out other",
+        "--import guess.py --import=walk.py train guess Walk-v0 --steps 100 --out other",
         "train q_learning GridWorld-v0 --help",
     )
     assert [trained[0], evaluated[0], listed[0], guessed[0]] == [0, 0, 0, 0], (trained, evaluated, listed, guessed)

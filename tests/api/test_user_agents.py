@@ -438,7 +438,7 @@ def assert_refused(agent, env, refusal):
 RETURNED = {
     "no metrics": (lambda state, e: (state, None), r"^metrics: got None; an update returns a dict of scalars"),
     "a tuple": (lambda state, e: (state, (e, e)), r"^metrics: got 'tuple of 2'; an update returns a dict"),
-    "an array": (lambda state, e: (state, e), r"^metrics: got '\w+'; an update returns a dict"),
+    "an array": (lambda state, e: (state, e), r"^metrics: got 'float32\[\]'; an update returns a dict"),
     "a nested dict": (lambda state, e: (state, {"x": {"y": e}}), r"^metric 'x': got 'dict'; .* dict of scalars"),
     "a list in it": (lambda state, e: (state, {"x": [e]}), r"^metric 'x': got 'list of 1'; .* dict of scalars"),
     "text in it": (lambda state, e: (state, {"x": "high"}), r"^metric 'x': got 'str'; .* dict of scalars"),
@@ -451,7 +451,10 @@ RETURNED = {
     ),
     "one of Python's": (lambda state, e: (state, {"x": 1j}), r"^metric 'x': got 'complex64'; only real numbers"),
     "a key": (lambda state, e: (state, {"x": jax.random.key(0)}), r"^metric 'x': got 'key<\w+>'; only real numbers"),
-    "the state alone": (lambda state, e: state, r"update: got '\w+'; return the new state, and a dict of scalars"),
+    "the state alone": (
+        lambda state, e: state,
+        r"update: got '(float32\[16, 4\]|Weights)'; return the new state, and a dict of scalars",
+    ),
     "three things": (lambda state, e: (state, {}, e), r"update: got 'tuple of 3'; return the new state, and a dict"),
     "nothing": (lambda state, e: None, r"update: got None; return the new state, and a dict of scalars"),
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import mujoco
 import pytest
+from physics_mjcf import write
 
 from kousoku.core.errors import ConfigError
 from kousoku.physics import load
@@ -16,14 +17,6 @@ from kousoku.physics.scene import compiled_body3d
 HINGE = "<body><joint name='hinge' axis='0 1 0'/><geom size='.1'/></body>"
 INCLUDE = "<mujoco>\n<include file='{}'/></mujoco>"
 OUTSIDE = "keep it in the model's folder"
-
-
-def write(folder: Path, **files: str) -> Path:
-    for name, text in files.items():
-        path = folder / f"{name.replace('__', '/')}.xml"
-        path.parent.mkdir(exist_ok=True, parents=True)
-        path.write_text(text)
-    return folder / "main.xml"
 
 
 def refusal(path: Path) -> str:

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import mujoco
 import numpy as np
 import pytest
+from physics_mjcf import write
 from physics_models import gymnasium_path
 from physics_states import silent
 
@@ -207,14 +208,6 @@ HUGE = [
 def test_absurd_sizes_are_refused_before_mujoco_sees_them(text):
     with pytest.raises(ConfigError, match=r"at most|more than"):
         read_document(text)
-
-
-def write(folder: Path, **files: str) -> Path:
-    for name, text in files.items():
-        path = folder / f"{name.replace('__', '/')}.xml"
-        path.parent.mkdir(exist_ok=True, parents=True)
-        path.write_text(text)
-    return folder / "main.xml"
 
 
 def test_files_that_are_not_there_or_not_files(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 SMOOTH = "smooth"
@@ -31,3 +32,12 @@ def mjcf(world: str, tail: str = "", option: str = "", head: str = "") -> str:
   <worldbody>{world}</worldbody>
   {tail}
 </mujoco>"""
+
+
+def write(folder: Path, **files: str) -> Path:
+    """The main file of a folder with these files, by name without .xml; two underscores are a folder's end."""
+    for name, text in files.items():
+        path = folder / f"{name.replace('__', '/')}.xml"
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_text(text)
+    return folder / "main.xml"

@@ -20,6 +20,7 @@ from ..core.errors import ConfigError, EnvError, nearest
 from ..core.synonyms import COMMANDS_ELSEWHERE
 from ..training.guards.interrupt import SIGNALS, left_to_caller
 
+IMPORT = "--import"
 COMMANDS = {
     "train": "train agents on an environment and write a report",
     "sweep": "train every combination of hyper-parameters in one program",
@@ -56,9 +57,7 @@ USAGE = "\n".join(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit status."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    if words[:1] == ["--import"]:  # which may stand before the command, too
-        words = [*words[2:3], *words[3:], *words[:2]]
+    words, named = _split(list(sys.argv[1:] if argv is None else argv))
     if words[:1] == ["help"]:
         words = [*words[1:2], "--help"]
     if not words or words[0] in ("-h", "--help"):
@@ -72,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise ConfigError("command", words[0], _meant(words[0]))
         with left_to_caller():
             command = importlib.import_module(f".{MODULES.get(words[0], words[0])}", __name__)
-            status = command.run(_with_own_code(words[1:]))
+            status = command.run([*words[1:], *_imported(named)])
             if sys.stdout is not None and not sys.stdout.closed:
                 sys.stdout.flush()  # here, where a pipe that was closed is known to be no fault
             return status
@@ -94,13 +93,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _with_own_code(words: list[str]) -> list[str]:
-    """Returns a command's words, after what `--import` names was imported."""
-    if not any(word.startswith("--import") for word in words):
-        return words
-    from .own_code import import_own_code  # imported here: most commands have none
+def _split(words: list[str]) -> tuple[list[str], list[str]]:
+    """Returns the words without `--import` and what it names, which may stand anywhere, and the latter."""
+    others, named, waiting = [], [], iter(words)
+    for word in waiting:
+        if word == IMPORT:
+            named.append(next(waiting, ""))
+        elif word.startswith(f"{IMPORT}="):
+            named.append(word.partition("=")[2])
+        else:
+            others.append(word)
+    return others, named
 
-    return import_own_code(words)
+
+def _imported(named: list[str]) -> list[str]:
+    """Imports a person's own files and modules; returns the words that name them, for the record of the run."""
+    if not named:
+        return []
+    from .own_code import import_all  # imported here: most commands have none
+
+    return [word for name in import_all(named) for word in (IMPORT, name)]
 
 
 def _write_no_more() -> None:

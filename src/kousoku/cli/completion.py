@@ -20,7 +20,7 @@ from . import COMMANDS, MODULES, cache, catalogue
 from .bench import BENCHMARKS
 from .completion_scripts import SCRIPTS
 from .made_by_id import agent_options, env_options
-from .options import IMPORT, Option, parse
+from .options import OWN_CODE, Option, parse
 from .settings import changeable_options
 from .train import RESUME, run_options
 
@@ -73,4 +73,4 @@ def _options(command: str) -> Iterable[Option]:
 def _flags(options: Iterable[Option]) -> list[str]:
     named = [option for option in options if not option.positional]
     switches = [f"--no-{option.words}" for option in named if not option.metavar]
-    return [*(option.flag for option in named), *switches, IMPORT.flag, "--help"]
+    return [*(option.flag for option in named), *switches, OWN_CODE.flag, "--help"]

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ..agents import AGENTS
 from ..core.env import EnvSpec
+from ..core.ours import is_ours
 from ..envs import ENVS
 
 FILE = Path(__file__).with_name("index.json")
@@ -81,17 +82,13 @@ def computed() -> dict[str, Any]:
     """Returns the index as it should be: every environment of ours that needs no other package, every agent of ours."""
     from ..training.fit import fitting_agents
 
-    ids = [id for id in ENVS.ids() if ENVS.requirement(id) is None and _is_ours(ENVS, id)]
+    ids = [id for id in ENVS.ids() if ENVS.requirement(id) is None and is_ours(ENVS.factory(id))]
     specs = {id: spec(id) for id in ids}
     rows = {id: described(spec) for id, spec in specs.items()}
     first = {rows[id].kinds: spec for id, spec in reversed(specs.items()) if spec is not None}
-    ours = [id for id in AGENTS.ids() if _is_ours(AGENTS, id) and id not in ELSEWHERE]
+    ours = [id for id in AGENTS.ids() if is_ours(AGENTS.factory(id)) and id not in ELSEWHERE]
     fits = {kinds: [agent for agent in fitting_agents(first[kinds]) if agent in ours] for kinds in sorted(first)}
     return {"environments": rows, "agents": ours, "fits": fits}
-
-
-def _is_ours(registry: Any, id: str) -> bool:
-    return registry.factory(id).__module__.startswith("kousoku.")
 
 
 @functools.cache

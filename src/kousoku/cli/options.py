@@ -70,8 +70,8 @@ class Option:
 CHECKPOINT = Option("checkpoint", None, "STEP", "of a checkpoint that was kept, or best (default: the end of the run)")
 
 
-IMPORT = Option("import_", None, "FILE", "a file, or a module, that registers what is your own", joined=True)
-"""The option of every command, which `own_code.import_own_code` reads before the others."""
+OWN_CODE = Option("import_", None, "FILE", "a file, or a module, that registers what is your own", joined=True)
+"""The option of every command, which `kousoku.cli.main` reads before the others."""
 
 
 def checkpoint(given: Mapping[str, str | bool]) -> str | int | None:
@@ -111,7 +111,7 @@ def parse(command: str, description: str, options: Sequence[Option], words: Sequ
     Raises:
         ConfigError: for an unknown option, one that is given twice, a missing value, or one word too many.
     """
-    options = [*options, IMPORT]
+    options = [*options, OWN_CODE]
     flags = [option.flag for option in options if not option.positional]
     if {"-h", "--help"} & set(words):
         words = ["--help"]
@@ -138,7 +138,7 @@ def parse(command: str, description: str, options: Sequence[Option], words: Sequ
     switched = {word.replace("--no-", "--") for word in words}
     values = {option.name: getattr(read, option.name.replace(".", "__")) for option in options}
     given = {option.name for option in options if option.metavar or option.flag in switched}
-    given -= {IMPORT.name}
+    given -= {OWN_CODE.name}
     return {name: value for name, value in values.items() if name in given and value is not None}
 
 

@@ -11,35 +11,26 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..core.errors import ConfigError
-from .options import IMPORT
+from . import IMPORT
 
 
-def import_own_code(words: Sequence[str]) -> list[str]:
-    """Imports what `--import` names among a command's words; returns these with it at the end.
+def import_all(named: Sequence[str]) -> list[str]:
+    """Imports files and modules; several may stand together, with commas between. Returns each of them.
 
     Only who types a command says what is imported: no run folder does.
 
     Raises:
-        ConfigError: for a flag without a value, a file or module that is not there, or one that raises.
+        ConfigError: for no name, a file or module that is not there, or one that raises.
     """
-    others, named = [], []
-    waiting = iter(words)
-    for word in waiting:
-        if word == IMPORT.flag:
-            named.append(next(waiting, ""))
-        elif word.startswith(f"{IMPORT.flag}="):
-            named.append(word.partition("=")[2])
-        else:
-            others.append(word)
     names = [name for text in named for name in ([text] if Path(text).is_file() else text.split(","))]
     for name in names:
         _import(name)
-    return [*others, *(word for name in names for word in (IMPORT.flag, name))]
+    return names
 
 
 def _import(name: str) -> None:
     if not name or (name.startswith(("-", ".")) and os.sep not in name):
-        raise ConfigError(IMPORT.flag, name or ..., "give a file, such as ./walk.py, or the name of a module")
+        raise ConfigError(IMPORT, name or ..., "give a file, such as ./walk.py, or the name of a module")
     try:
         if name.endswith(".py") or os.sep in name:
             _import_file(name)
@@ -49,13 +40,13 @@ def _import(name: str) -> None:
     except ConfigError:
         raise
     except SystemExit as error:
-        raise ConfigError(IMPORT.flag, name, "it ends the process (SystemExit) when it is imported") from error
+        raise ConfigError(IMPORT, name, "it ends the process (SystemExit) when it is imported") from error
     except ModuleNotFoundError as error:
         if not f"{name}.".startswith(f"{error.name}."):
-            raise ConfigError(IMPORT.flag, name, _said(error)) from error
-        raise ConfigError(IMPORT.flag, name, f"there is no such module; a file is written ./{name}.py") from error
+            raise ConfigError(IMPORT, name, _said(error)) from error
+        raise ConfigError(IMPORT, name, f"there is no such module; a file is written ./{name}.py") from error
     except Exception as error:  # the person's code
-        raise ConfigError(IMPORT.flag, name, _said(error)) from error
+        raise ConfigError(IMPORT, name, _said(error)) from error
 
 
 def _look_in(folder: Path) -> None:
@@ -72,17 +63,17 @@ def _import_file(name: str) -> None:
     """
     path = Path(name).expanduser().resolve()
     if not path.is_file():
-        raise ConfigError(IMPORT.flag, name, "there is no such file")
+        raise ConfigError(IMPORT, name, "there is no such file")
     if not path.stem.isidentifier():
-        raise ConfigError(IMPORT.flag, name, "a module's name has letters, digits and underscores; rename the file")
+        raise ConfigError(IMPORT, name, "a module's name has letters, digits and underscores; rename the file")
     known = sys.modules.get(path.stem)
     if known is not None and Path(getattr(known, "__file__", None) or "").resolve() == path:
         return
     if known is not None or path.stem in sys.stdlib_module_names:
-        raise ConfigError(IMPORT.flag, name, f"another module is called {path.stem}; rename the file")
+        raise ConfigError(IMPORT, name, f"another module is called {path.stem}; rename the file")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
-        raise ConfigError(IMPORT.flag, name, "it is no file of Python's; it has to end in .py")
+        raise ConfigError(IMPORT, name, "it is no file of Python's; it has to end in .py")
     _look_in(path.parent)
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module

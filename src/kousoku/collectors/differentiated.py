@@ -11,13 +11,13 @@ import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Array, Float, PyTree
 
-from ..core.agent_check import check_methods, parts_of, told
+from ..core.agent_check import has_own_methods, told
 from ..core.collector import SlotFunctions, Steps, TrainState
 from ..core.env import EnvSpec
 from ..core.errors import ConfigError
-from ..core.known_step import is_ours
+from ..core.ours import is_ours
 from ..core.timestep import Rollout
-from ..core.update_check import check_leaves, check_state
+from ..core.update_check import check_leaves, check_state, parts_of
 from .rollouts import RolloutCollector, make_rollout
 from .streams import IterationKeys
 
@@ -67,8 +67,7 @@ class DifferentiatedRollouts(RolloutCollector):
     """
 
     def check_agent(self, agent: Any, spec: EnvSpec) -> None:
-        check_methods(agent, self, ASKED)
-        if all(is_ours(getattr(type(agent), name)) for name in ("init", *ASKED)):
+        if not has_own_methods(agent, self, ASKED):
             return
         key = jax.eval_shape(lambda: jax.random.key(0))
         state = eqx.filter_eval_shape(agent.init, spec, key)
@@ -110,7 +109,9 @@ def _loss_of(agent: Any, state: Any, rollout: Rollout, axis: str | None) -> tupl
         ConfigError: for anything else than a floating point number and arrays.
     """
     field = f"{type(agent).__name__}.rollout_loss"
-    loss, beside = parts_of(field, agent.rollout_loss(state, rollout, axis), 2, "the loss, and what `update` is told")
+    loss, beside = parts_of(
+        field, agent.rollout_loss(state, rollout, axis), 2, "return two things: the loss, and what `update` is told"
+    )
     if jnp.shape(loss) != () or not jnp.issubdtype(jnp.result_type(loss), jnp.floating):
         raise ConfigError(field, told(loss), "give one floating point number, such as a mean over steps and slots")
     check_leaves(field, beside)

@@ -10,13 +10,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, UInt32
 
 from ..compiler import backends, kernels_are_on
-from ..core.agent_check import check_action, check_methods, parts_of, told
+from ..core.agent_check import check_action, has_own_methods, told
 from ..core.collector import Collector, EpisodeEnd, SlotFunctions, Steps, TrainState, largest_divisor
 from ..core.env import EnvSpec
 from ..core.errors import ConfigError, check_size, check_takes
-from ..core.known_step import is_ours
 from ..core.spaces import LARGEST
-from ..core.update_check import check_leaves, check_state, checked_update
+from ..core.update_check import check_leaves, check_state, checked_update, parts_of
 from ..core.words import plural
 from ..nn.observation_stats import Statistics, begin_sums
 from ..ops.normalisation import RunningMoments, add_counts
@@ -174,11 +173,9 @@ class Generations(Collector):
         return "population_size", f"{self.population_size} candidates"
 
     def check_agent(self, agent: Any, spec: EnvSpec) -> None:
-        kind = type(agent)
-        methods = [getattr(kind, name, None) for name in ASKED]
-        if all(method is not None and is_ours(method) for method in methods):
+        if not has_own_methods(agent, self, ASKED):
             return
-        check_methods(agent, self, ASKED)
+        kind = type(agent)
         check_takes(f"{kind.__name__}.act_by", kind.act_by, ("policy", "shared", "obs"))
 
         def played(key: Any) -> Any:
@@ -200,7 +197,8 @@ class Generations(Collector):
             ConfigError: for anything else that `ask` returns.
         """
         field = f"{type(agent).__name__}.ask"
-        candidates, asked = parts_of(field, agent.ask(state, key), 2, "the candidates [P, ...], and the state")
+        fix = "return two things: the candidates [P, ...], and the state"
+        candidates, asked = parts_of(field, agent.ask(state, key), 2, fix)
         check_state(field, state, asked)
         size = self.population_size
         for leaf in jax.tree.leaves(candidates):

@@ -12,13 +12,12 @@ from .agent import Agent
 from .env import EnvSpec
 from .env_shapes import shapes
 from .errors import ConfigError, check_takes, shorten
-from .known_step import is_ours
+from .ours import is_ours
 from .spaces import Space
-from .update_check import check_leaves
+from .update_check import check_leaves, parts_of
 
 KINDS = {"i": "iu", "u": "iu", "f": "iuf"}
 """Which kinds of numbers stand for those of a space: whole ones for whole ones, either for the others."""
-NUMBERS = {2: "two", 3: "three"}
 
 
 def check_agent(agent: Agent, spec: EnvSpec, plays_greedily: bool = True) -> None:
@@ -54,7 +53,9 @@ def _check_answers(agent: Agent, spec: EnvSpec, how: dict[str, bool]) -> None:
         state, obs = agent.init(spec, key), spec.observation_space.sample(key)
         carry = agent.initial_carry(state)
         made = agent.act(state, obs, carry, key, **how)
-        action, carried, _ = parts_of(field, made, 3, "the action, what is carried on, and extras or None")
+        action, carried, _ = parts_of(
+            field, made, 3, "return three things: the action, what is carried on, and extras or None"
+        )
         return action, carried, carry
 
     action, carry, first = eqx.filter_eval_shape(answers, key)
@@ -63,8 +64,8 @@ def _check_answers(agent: Agent, spec: EnvSpec, how: dict[str, bool]) -> None:
         raise ConfigError(f"{field}'s carry", told(carry), f"carry on what is like `initial_carry`: {told(first)}")
 
 
-def check_methods(agent: Agent, collector: object, methods: dict[str, str]) -> None:
-    """Refuses an agent without one of the methods that what it learns from asks of it.
+def has_own_methods(agent: Agent, collector: object, methods: dict[str, str]) -> bool:
+    """Tells whether some of the methods that a collector asks of an agent are the person's own.
 
     Args:
         agent: the agent.
@@ -78,18 +79,7 @@ def check_methods(agent: Agent, collector: object, methods: dict[str, str]) -> N
         if not callable(getattr(agent, name, None)):
             fix = f"one that learns from {type(collector).__name__} has {name}{does}"
             raise ConfigError(f"{type(agent).__name__}.{name}", ..., fix)
-
-
-def parts_of(field: str, made: Any, count: int, what: str) -> Any:
-    """Returns what a method returned, a tuple of so many parts.
-
-    Raises:
-        ConfigError: for anything else, saying what the parts are.
-    """
-    if isinstance(made, tuple | list) and len(made) == count:
-        return made
-    got = f"{type(made).__name__} of {len(made)}" if isinstance(made, tuple | list) else told(made)
-    raise ConfigError(field, got, f"return {NUMBERS[count]} things: {what}")
+    return not all(is_ours(getattr(type(agent), name, agent)) for name in ("init", *methods))
 
 
 def check_action(field: str, action: Any, space: Space) -> None:

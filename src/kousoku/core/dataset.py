@@ -94,7 +94,7 @@ class Dataset:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Takes over what was copied or sent from another process; its arrays cannot be written to there either."""
         self.__dict__.update(state)
-        for name in self._held:
+        for name in self.held:
             for _, array in named_arrays(name, getattr(self, name)):
                 array.setflags(write=False)
 
@@ -125,7 +125,7 @@ class Dataset:
         return digest.hexdigest()[:DIGITS]
 
     @property
-    def _held(self) -> tuple[str, ...]:
+    def held(self) -> tuple[str, ...]:
         """The names of its arrays."""
         return ARRAYS if self.broken_off is None else (*ARRAYS, BROKEN_OFF)
 

@@ -42,8 +42,7 @@ def save_dataset(data: Dataset, path: str | os.PathLike[str]) -> Dataset:
         raise ConfigError("path", str(path), f"use a name that ends in {SUFFIX}")
     spaces = {name: _told(getattr(data, name)) for name in ("observation_space", "action_space")}
     about = json.dumps({"format": FORMAT, "env": data.env, **spaces})
-    held = ARRAYS if data.broken_off is None else (*ARRAYS, BROKEN_OFF)
-    arrays = {path: array for name in held for path, array in named_arrays(name, getattr(data, name))}
+    arrays = {path: array for name in data.held for path, array in named_arrays(name, getattr(data, name))}
     part = target.with_name(target.name + ".part")
     try:
         with part.open("wb") as file:
@@ -71,14 +70,14 @@ def load_dataset(path: str | os.PathLike[str]) -> Dataset:
             if about["format"] != FORMAT:
                 fix = f"it has format {about['format']!r}, and this version of Kousoku reads format {FORMAT}"
                 raise ConfigError("dataset", str(path), f"{fix}; install the one that wrote it")
-            held = (*ARRAYS, BROKEN_OFF) if BROKEN_OFF in file.files else ARRAYS
-            arrays = {name: _gathered(name, file) for name in held}
+            arrays = {name: _gathered(name, file) for name in ARRAYS}
+            broken_off = file[BROKEN_OFF] if BROKEN_OFF in file.files else None
         spaces = {name: _space(about[name]) for name in ("observation_space", "action_space")}
     except (OSError, ValueError, EOFError, KeyError, TypeError, zipfile.BadZipFile) as error:
         if isinstance(error, ConfigError):
             raise
         raise ConfigError("dataset", str(path), f"it is damaged or none ({error!r}); {GIVE}") from error
-    return Dataset(**arrays, **spaces, env=about.get("env"), path=target)
+    return Dataset(**arrays, **spaces, env=about.get("env"), path=target, broken_off=broken_off)
 
 
 def as_dataset(given: Any) -> Dataset | DatasetFile | None:

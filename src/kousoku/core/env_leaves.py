@@ -82,13 +82,19 @@ def deciding_numbers(env: Env, use: Callable[..., Any], *args: Any) -> list[str]
             return True
         return False
 
-    def among(some: list[int]) -> list[int]:
-        if not some or not has_to_know(some):
-            return []
-        half = len(some) // 2
-        return some if len(some) == 1 else [*among(some[:half]), *among(some[half:])]
+    return [field_of(leaves[i][0]) for i in culprits(list(range(len(values))), has_to_know)]
 
-    return [field_of(leaves[i][0]) for i in among(list(range(len(values))))]
+
+def culprits(numbers: list[int], fails: Callable[[list[int]], bool]) -> list[int]:
+    """Returns those of some numbers with which something fails, by halves: most are innocent.
+
+    >>> culprits(list(range(100)), lambda some: 7 in some or 60 in some)
+    [7, 60]
+    """
+    if not numbers or not fails(numbers):
+        return []
+    half = len(numbers) // 2
+    return numbers if len(numbers) == 1 else [*culprits(numbers[:half], fails), *culprits(numbers[half:], fails)]
 
 
 def shaping_numbers(env: Env, name: str) -> Iterator[str]:

@@ -14,11 +14,11 @@ import jax.numpy as jnp
 from .env import Env, Finite
 from .env_leaves import DECIDES, deciding_numbers, is_traced, shaping_numbers, unhashable_leaves
 from .errors import ConfigError
-from .known_step import all_ours, with_known_step
+from .known_step import with_known_step
 from .panel import check_panels
 from .spaces import LARGEST, Box, Dict, Discrete, MultiDiscrete, Space
 from .timestep import Timestep
-from .wrapper import kind_of
+from .wrapper import all_ours, kind_of
 
 SPACES = (Discrete, MultiDiscrete, Box, Dict)
 SPACE_NAMES = ("observation_space", "action_space")

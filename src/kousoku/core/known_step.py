@@ -10,19 +10,8 @@ import jax
 import jax.numpy as jnp
 
 from .env import Env
-from .wrapper import unwrapped, wrappers_of
-
-OURS = "kousoku"
-
-
-def is_ours(part: Any) -> bool:
-    """Tells whether a class or a function is the library's own."""
-    return part.__module__.partition(".")[0] == OURS
-
-
-def all_ours(env: Env) -> bool:
-    """Tells whether an environment and all wrappers around it are the library's own."""
-    return all(is_ours(type(each)) for each in (*wrappers_of(env), unwrapped(env)))
+from .ours import is_ours
+from .wrapper import unwrapped
 
 
 def with_known_step(env: Env) -> Env:

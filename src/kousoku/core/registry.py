@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from .errors import ConfigError, check_keys, nearest
+from .ours import is_ours
 from .synonyms import LIBRARIES, elsewhere
 
 Factory = Callable[..., Any]
@@ -167,8 +168,7 @@ class Registry:
         factory = self.factory(id)
         if isinstance(factory, partial):
             return self._summaries.get(id, "")
-        own = factory.__module__.startswith("kousoku.")
-        documented = sys.modules[factory.__module__] if own else factory
+        documented = sys.modules[factory.__module__] if is_ours(factory) else factory
         return self._summaries.get(id) or (inspect.getdoc(documented) or "").partition("\n")[0]
 
     def _other(self) -> Registry | None:

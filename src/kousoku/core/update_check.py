@@ -11,7 +11,7 @@ import numpy as np
 
 from .env_shapes import shapes
 from .errors import ConfigError, shorten
-from .known_step import is_ours
+from .ours import is_ours
 
 MOST_TOLD = 3
 """How many parts of a state that have changed are named."""
@@ -33,14 +33,24 @@ def checked_update(agent: Any, before: Any, made: Any, axis: str | None = None, 
     """
     method, more = ("update", "") if parts == 2 else ("update_with_errors", ", and the errors of its samples")
     field = f"{type(agent).__name__}.{method}"
-    if not isinstance(made, (tuple, list)) or len(made) != parts:
-        raise ConfigError(field, _kind(made), f"return the new state, and a dict of scalars to record{more}")
+    made = parts_of(field, made, parts, f"return the new state, and a dict of scalars to record{more}")
     check_state(field, before, made[0])
     metrics = {name: _held(value) for name, value in made[1].items()} if isinstance(made[1], dict) else made[1]
     check_metrics(metrics)
     if axis is not None and not is_ours(type(agent)):
         metrics = {name: jax.lax.pmean(jnp.asarray(value, jnp.float32), axis) for name, value in metrics.items()}
     return made[0], metrics, *made[2:]
+
+
+def parts_of(field: str, made: Any, count: int, fix: str) -> Any:
+    """Returns what a method returned, a tuple of so many parts.
+
+    Raises:
+        ConfigError: for anything else, with what to return.
+    """
+    if isinstance(made, tuple | list) and len(made) == count:
+        return made
+    raise ConfigError(field, _kind(made), fix)
 
 
 def check_state(field: str, before: Any, after: Any) -> None:
@@ -110,5 +120,7 @@ def _kind(value: Any) -> str | None:
     """Returns what stands for a value in a message: None for itself, else its type, of a tuple with its length."""
     if value is None:
         return None
+    if hasattr(value, "dtype"):
+        return f"{value.dtype}{list(np.shape(value))}"
     name = type(value).__name__
     return f"{name} of {len(value)}" if isinstance(value, (tuple, list)) else name

@@ -11,6 +11,7 @@ from jaxtyping import Array, PRNGKeyArray, PyTree
 from .env import Env
 from .errors import ConfigError
 from .host import HostEnv
+from .ours import is_ours
 from .spaces import Space
 from .timestep import Timestep
 
@@ -114,6 +115,11 @@ def wrappers_of(env: Env) -> list[Wrapper]:
         found.append(env)
         env = env.env
     return found
+
+
+def all_ours(env: Env) -> bool:
+    """Tells whether an environment and all wrappers around it are the library's own."""
+    return all(is_ours(type(each)) for each in (*wrappers_of(env), unwrapped(env)))
 
 
 def steps_per_action(env: Env) -> int:

@@ -94,7 +94,8 @@ BEST, WORST = "return_max", "return_min"
 """Curves of the best and the worst candidate of a generation, where policies are tried whole."""
 EXPECTED, FOLLOWED, BIAS = "value_estimate", "discounted_return", "value_bias"
 """Curves of what an agent expected of its actions, of what followed, and how far the first lies above the second."""
-OTHERS = ("step", "seconds", "episodes", "blown_up", BEST, WORST, EXPECTED, FOLLOWED, *CURVES)
+COUNTED = ("step", "seconds", "episodes", "blown_up", "eval_step")
+OTHERS = (*COUNTED, *EVALUATIONS, BEST, WORST, EXPECTED, FOLLOWED, *CURVES)
 MANY_REPORTS = 250
 """Points of a loss curve, which is small on the page."""
 
@@ -118,11 +119,7 @@ def losses(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
 
 def loss_names(record: RunRecord) -> list[str]:
     """Returns the curves of the updates' metrics: those with a known meaning first."""
-    names = [
-        n
-        for n in record.curves
-        if n not in OTHERS and n not in ("eval_step", *EVALUATIONS) and not n.startswith("info.")
-    ]
+    names = [n for n in record.curves if n not in OTHERS and not n.startswith("info.")]
     there = [n for n in names if np.isfinite(np.asarray(record.curves[n], np.float64)).any()]
     return [n for n in LOSSES if n in there] + [n for n in there if n not in LOSSES]
 

@@ -12,10 +12,9 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from ...collectors.generations import Generation, Generations
 from ...core.agent import Agent
-from ...core.agent_check import parts_of
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_flag, check_number, check_size
-from ...core.update_check import check_metrics
+from ...core.update_check import check_metrics, parts_of
 from ...nn.fits import check_builder, check_has_numbers
 from ...nn.observation_stats import (
     Scalings,
@@ -181,11 +180,11 @@ class EvolutionStrategy(Agent):
             ConfigError: for anything else than a mean of as many numbers as before, a tree and scalars.
         """
         field, what = f"{type(self).__name__}.tell", "the mean, what is kept beside it, and a dict of scalars"
-        mean, search, metrics = parts_of(field, self.tell(state, candidates, fitness, key), 3, what)
-        if jnp.shape(mean) != jnp.shape(before := parameters(state.policy)):
-            raise ConfigError(
-                field, f"a mean {list(jnp.shape(mean))}", f"it has {before.size} numbers, [{before.size}]"
-            )
+        made = self.tell(state, candidates, fitness, key)
+        mean, search, metrics = parts_of(field, made, 3, f"return three things: {what}")
+        size = parameters(state.policy).size
+        if jnp.shape(mean) != (size,):
+            raise ConfigError(field, f"a mean {list(jnp.shape(mean))}", f"it has {size} numbers, [{size}]")
         check_metrics(metrics)
         return mean, search, metrics
 

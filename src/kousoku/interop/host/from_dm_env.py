@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import collections
-import contextlib
-import copy
 import functools
 import inspect
-import random
-from collections.abc import Callable, Iterator, Mapping
-from types import FunctionType, ModuleType
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium
@@ -18,10 +13,8 @@ from gymnasium import spaces
 
 from ...core.errors import ConfigError
 from ...core.host import HostEnv
-from .from_gymnasium import host_env, made
-
-_PLAIN = (str, bytes, bytearray, bool, int, float, complex, type(None), np.ndarray, type, ModuleType, FunctionType)
-"""What holds no random generator of the environment's own."""
+from .from_gymnasium import copier, host_env, made
+from .generators import seed_generators
 
 
 def from_dm_env(env: Any, *, workers: int = 0, name: str | None = None) -> HostEnv:
@@ -43,7 +36,7 @@ def from_dm_env(env: Any, *, workers: int = 0, name: str | None = None) -> HostE
     if not _is_dm_env(env) and not callable(env):
         raise ConfigError("env", env, "give a dm_env.Environment, or a function that makes one")
     copied = _is_dm_env(env)
-    factory = functools.partial(_Adapter, _copier(env) if copied else env, copied)
+    factory = functools.partial(_Adapter, copier(type(env).__name__, env) if copied else env, copied)
     example = made(name or getattr(env, "__name__", type(env).__name__), factory)
     return host_env(name or example.name, factory, workers, example)
 
@@ -52,20 +45,6 @@ def _is_dm_env(env: Any) -> bool:
     if isinstance(env, type):
         return False
     return all(callable(getattr(env, part, None)) for part in ("reset", "step", "action_spec", "observation_spec"))
-
-
-def _copier(env: Any) -> Callable[[], Any]:
-    """Returns what makes copies of an environment.
-
-    Raises:
-        ConfigError: if it does not allow that.
-    """
-    try:
-        copy.deepcopy(env)
-    except Exception as error:  # copying runs the environment's code
-        fix = f"every slot needs a copy, which it does not allow ({type(error).__name__}); give a function"
-        raise ConfigError("env", type(env).__name__, fix) from error
-    return functools.partial(copy.deepcopy, env)
 
 
 class _Adapter(gymnasium.Env[Any, Any]):
@@ -91,8 +70,7 @@ class _Adapter(gymnasium.Env[Any, Any]):
         if seed is not None and self._seeded:
             self._env = self._factory(seed=seed)
         elif seed is not None and self._copied:
-            for place, generator in enumerate(_generators(self._env)):
-                _seed(generator, np.random.SeedSequence([seed, place]))
+            seed_generators(self._env, seed)
         return _values(self._env.reset().observation), {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -103,50 +81,6 @@ class _Adapter(gymnasium.Env[Any, Any]):
 
     def close(self) -> None:
         self._env.close()
-
-
-def _generators(env: Any) -> Iterator[Any]:
-    """Finds the random generators in an object: in its attributes, in theirs, and so on, in their order."""
-    waiting, seen = [env], set[int]()
-    while waiting:
-        held = waiting.pop()
-        if id(held) in seen or isinstance(held, _PLAIN):
-            continue
-        seen.add(id(held))
-        if isinstance(held, np.random.RandomState | np.random.Generator | random.Random):
-            yield held
-        else:
-            waiting.extend(reversed(_held_in(held)))
-
-
-def _held_in(held: Any) -> list[Any]:
-    """Returns what an object consists of, in an order that is the same in every process."""
-    found: list[Any] = []
-    if isinstance(held, Mapping):
-        found += list(held.values())
-    elif isinstance(held, list | tuple | collections.deque):
-        found += list(held)
-    elif isinstance(held, functools.partial):
-        found += [held.func, *held.args, *held.keywords.values()]
-    slots = [name for kind in type(held).__mro__ for name in getattr(kind, "__slots__", ())]
-    for name in ("__self__", *map(str, slots)):
-        with contextlib.suppress(Exception):  # an attribute may be code of the environment's
-            found.append(getattr(held, name))
-    with contextlib.suppress(TypeError):
-        found += list(vars(held).values())
-    return found
-
-
-def _seed(generator: Any, sequence: np.random.SeedSequence) -> None:
-    """Seeds a random generator, whatever draws from it."""
-    if isinstance(generator, np.random.Generator):
-        kind: Any = type(generator.bit_generator)
-        generator.bit_generator.state = kind(sequence).state
-    elif isinstance(generator, np.random.RandomState):
-        bits: Any = generator.get_state(legacy=False)
-        generator.set_state(getattr(np.random, bits["bit_generator"])(sequence).state)
-    else:
-        generator.seed(int.from_bytes(sequence.generate_state(8).tobytes(), "little"))
 
 
 def _space(what: str, spec: Any) -> spaces.Space[Any]:

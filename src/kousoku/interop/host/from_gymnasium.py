@@ -137,7 +137,7 @@ def from_gymnasium(env: Any, *, workers: int = 0, name: str | None = None) -> Ho
         return _of_vector(env, name)
     if isinstance(env, gymnasium.Env):
         drawn = functools.partial(_again(env.spec), render_mode=PIXELS) if _is_whole(env.spec) else None
-        return host_env(name or _name_of(env), _copier(env), workers, env, drawn)
+        return host_env(name or _name_of(env), _maker_of(env), workers, env, drawn)
     if not callable(env) or (isinstance(env, type) and not issubclass(env, gymnasium.Env)):
         fix = "give a gymnasium.Env, a function that makes one, or a gymnasium.vector.VectorEnv"
         raise ConfigError("env", env, fix)
@@ -215,21 +215,26 @@ def _name_of(made: Any) -> str:
     return getattr(made, "__name__", None) or type(getattr(made, "unwrapped", made)).__name__
 
 
-def _copier(env: Any) -> Callable[..., Any]:
+def _maker_of(env: Any) -> Callable[..., Any]:
     """Returns what makes environments like one: by its id and wrappers, where Gymnasium noted all, else copies.
 
     Raises:
         ConfigError: if it can neither be made again nor copied.
     """
-    if _is_whole(env.spec):
-        return _again(env.spec)
+    return _again(env.spec) if _is_whole(env.spec) else copier(_name_of(env), env)
+
+
+def copier(name: str, env: Any) -> Callable[[], Any]:
+    """Returns what makes copies of an environment.
+
+    Raises:
+        ConfigError: if it does not allow that.
+    """
     try:
         copy.deepcopy(env)
     except Exception as error:  # copying runs the environment's code
-        fix = (
-            f"every slot needs a copy, which it does not allow ({type(error).__name__}); give a function that makes it"
-        )
-        raise ConfigError("env", _name_of(env), fix) from error
+        why = f"every slot needs a copy, which it does not allow ({type(error).__name__})"
+        raise ConfigError("env", name, f"{why}; give a function that makes it") from error
     return functools.partial(copy.deepcopy, env)
 
 

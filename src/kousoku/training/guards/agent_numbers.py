@@ -11,9 +11,9 @@ import numpy as np
 
 from ...core.agent import Agent
 from ...core.env import Env
-from ...core.env_leaves import DECIDES, NO_HASH, field_of, has_hash, static_fields
+from ...core.env_leaves import DECIDES, NO_HASH, culprits, field_of, has_hash, static_fields
 from ...core.errors import ConfigError
-from ...core.known_step import is_ours
+from ...core.ours import is_ours
 from ..loop.iteration import shapes_of
 from ..metrics.metric_sums import Recording
 from ..population import is_leaf_number
@@ -80,6 +80,4 @@ def _deciding(agent: Agent, env: Env, recording: Recording) -> list[str]:
             return True
         return False
 
-    if fails([]):
-        return []
-    return [field_of(paths[i][0]) for i in numbers if fails([i])]
+    return [] if fails([]) else [field_of(paths[i][0]) for i in culprits(numbers, fails)]

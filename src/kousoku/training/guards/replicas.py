@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-import jax.numpy as jnp
-import numpy as np
 
 from ...core.agent import Agent
 from ...core.errors import ConfigError
-from ...core.known_step import is_ours
+from ...core.ours import is_ours
+from ..io import tree_io
 
 
 def check_replicas(agent: Agent, state: Any) -> None:
@@ -26,12 +25,8 @@ def check_replicas(agent: Agent, state: Any) -> None:
     if is_ours(type(agent)):
         return
     for path, leaf in jax.tree_util.tree_leaves_with_path(state):
-        first, *others = (np.asarray(jax.device_get(_words(shard.data))) for shard in leaf.addressable_shards)
+        first, *others = tree_io.to_arrays([shard.data for shard in leaf.addressable_shards])
         if any(first.tobytes() != other.tobytes() for other in others):
             part = jax.tree_util.keystr(path) or "itself"
             fix = "devices learn different things of their environments: take jax.lax.pmean(..., axis) of gradients"
             raise ConfigError(f"{type(agent).__name__}.update", f"a state whose {part} differs", f"{fix}, or devices=1")
-
-
-def _words(leaf: Any) -> Any:
-    return jax.random.key_data(leaf) if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else leaf

@@ -21,8 +21,7 @@ import numpy as np
 from ...core.env import Env
 from ...core.errors import ConfigError, shorten
 from ...core.host import HostEnv
-from ...core.known_step import all_ours
-from ...core.wrapper import Wrapper, kind_of, unwrapped, wrappers_of
+from ...core.wrapper import Wrapper, all_ours, kind_of, unwrapped, wrappers_of
 from . import provenance
 from .checkpoints import RunWarning
 from .tree_io import to_arrays

@@ -17,7 +17,6 @@ TOLD = (
     "step", "since", "episodes", "blown_up", "seconds", "first_block_seconds", "score", "best_score", "best_at",
     "started", "resumed_at", "devices", "available", "visits_until",
 )  # fmt: skip
-"""The curves of evaluations during training, as `RunProgress.evaluated` has them after the step."""
 
 
 @dataclass
