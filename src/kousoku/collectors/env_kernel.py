@@ -58,11 +58,11 @@ def env_kernel(function: Callable[..., Any], structure: EnvStructure) -> Kernel:
 
     There is one for all programs that call the same function of the same environment, so that it is traced once; and
     it is a function of arguments alone, so that its trace is known in another process: a robot's step takes seconds to
-    trace.
+    trace. The first argument after the environment may be overwritten: it is the slot, of a function that advances one.
     """
 
     def run(arrays: Any, *rest: Any) -> Any:
         return function(structure.with_arrays(arrays), *rest)
 
     run.__qualname__ = getattr(function, "__qualname__", type(function).__name__)
-    return kernel(run)
+    return kernel(run, donate_argnums=1)

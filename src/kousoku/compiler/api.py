@@ -47,7 +47,12 @@ class Kernel(Protocol):
 
 
 def kernel(
-    function: Callable[..., Any], *, on: bool | None = None, arrays: bool = False, axis_name: str | None = None
+    function: Callable[..., Any],
+    *,
+    on: bool | None = None,
+    arrays: bool = False,
+    axis_name: str | None = None,
+    donate_argnums: int | Sequence[int] = (),
 ) -> Kernel:
     """Returns the same function, compiled for lanes, or for the arrays of one.
 
@@ -64,9 +69,12 @@ def kernel(
             among the cores, one at a time.
         axis_name: the devices' name, where the function takes sums, means, or largest or smallest elements over those
             of `jax.shard_map`, or joins their arrays: its kernels meet while they run. With `arrays` only.
+        donate_argnums: numbers of arguments by position whose large arrays may be overwritten by results of the same
+            shape and type, as what a loop carries may: it is neither copied nor given new memory at each turn. Unlike
+            `jax.jit`'s, what is still needed afterwards is copied first, so no value is lost.
 
     Raises:
-        ConfigError: for `axis_name` without `arrays`.
+        ConfigError: for `axis_name` without `arrays`, or numbers of arguments that are none.
 
     Example:
         >>> import jax, jax.numpy as jnp, kousoku as ks
@@ -76,6 +84,7 @@ def kernel(
     """
     if axis_name is not None and not arrays:
         raise ConfigError("axis_name", axis_name, "devices meet in kernels with arrays=True only")
+    donated = _argument_numbers(donate_argnums)
     cache: dict[Any, tuple[Traced, Any]] = {}
     name = getattr(function, "__qualname__", type(function).__name__)
 
@@ -101,6 +110,7 @@ def kernel(
             else:
                 traced, out_tree, consts = trace_among(function, name, tree, static, dynamic, axis_name)
             traced.arrays = arrays
+            traced.donated = (False,) * len(consts) + _leaves_of(donated, args, kwargs)
             found = traced, out_tree
             if not consts:
                 cache[identity] = found
@@ -128,6 +138,29 @@ def kernel(
     made = cast(Any, wrapper)
     made.explain, made.begin_compiling = explained, begin_compiling
     return made
+
+
+def _argument_numbers(numbers: int | Sequence[int]) -> frozenset[int]:
+    """Returns numbers of arguments by position as a set.
+
+    Raises:
+        ConfigError: for what is no such number.
+    """
+    each = tuple(numbers) if isinstance(numbers, (tuple, list, set, frozenset, range)) else (numbers,)
+    return frozenset(check_count("donate_argnums", number, low=0) for number in each)
+
+
+def _leaves_of(numbers: frozenset[int], args: tuple[Any, ...], kwargs: Any) -> tuple[bool, ...]:
+    """Returns for each leaf of the arguments that is traced whether it belongs to one of these numbers.
+
+    Raises:
+        ConfigError: for a number that no argument has.
+    """
+    count = len(args) + len(kwargs)
+    if numbers and max(numbers) >= count:
+        raise ConfigError("donate_argnums", max(numbers), f"the function was given {count} arguments, from 0 on")
+    each = [(i in numbers, jax.tree.leaves(arg)) for i, arg in enumerate(args)] + [(False, jax.tree.leaves(kwargs))]
+    return tuple(yes for yes, leaves in each for leaf in leaves if is_array(leaf))
 
 
 def on_arrays(function: Callable[..., Any], axis: str | None = None) -> Callable[..., Any]:

@@ -35,6 +35,9 @@ kernel_p = Primitive("kousoku_kernel")
 kernel_p.multiple_results = True
 needs_devices(kernel_p)
 
+WORTH_OVERWRITING = 9
+"""Elements of a lane from which on a result takes the place of an input."""
+
 
 # ---- evaluation and shapes
 
@@ -219,12 +222,34 @@ def _call(
     if meeting is not None:
         assert kernel.devices is not None
         given += _rendezvous(backend, meeting, kernel.devices.axis)
-    made = jax.ffi.ffi_call(backend.call_target, list(outs.values()))(*given, kernel=np.int64(code.number))
+    aliases = _overwritten(kernel, batched, given, list(outs.values())) if code.lanes > 1 and not kernel.arrays else {}
+    call = jax.ffi.ffi_call(backend.call_target, list(outs.values()), input_output_aliases=aliases)
+    made = call(*given, kernel=np.int64(code.number))
     results = [
         jnp.broadcast_to(flat[origin.number], shape) if origin.is_input else made[origin.number]
         for origin, shape in zip(interface.results, shapes, strict=True)
     ]
     return _as_results(kernel, lanes, results)
+
+
+def _overwritten(
+    kernel: Traced, batched: Flags, given: Sequence[Any], outs: Sequence[jax.ShapeDtypeStruct]
+) -> dict[int, int]:
+    """Returns which inputs results take the place of, by number: donated ones of the same shape and type, in order.
+
+    A gang reads all that its lanes are given before it writes any result, so it may. Small arrays are not worth it.
+    XLA first copies what somebody else needs.
+    """
+    free: dict[Any, list[int]] = {}
+    for place, number in enumerate(kernel.summary.interface.inputs):
+        if kernel.donated and kernel.donated[number] and any(batched[number]):
+            free.setdefault((given[place].shape, given[place].dtype), []).append(place)
+    pairs = {}
+    for number, out in enumerate(outs):
+        places = free.get((out.shape, out.dtype))
+        if places and math.prod(out.shape[1:]) >= WORTH_OVERWRITING:
+            pairs[places.pop(0)] = number
+    return pairs
 
 
 def _rendezvous(backend: Backend, meeting: CompiledKernel, axis: str) -> list[Any]:

@@ -37,6 +37,7 @@ class Traced(GraphSource):
         prepared: its jaxpr as it is differentiated, once it has been.
         arrays: whether vectors are to lie along its arrays, and not along lanes.
         devices: those that run it together; None where it is of one.
+        donated: which of its arguments results may overwrite; empty for none.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Traced(GraphSource):
         self.begun: CompiledKernel | None = None
         self.arrays = False
         self.devices: Devices | None = None
+        self.donated: tuple[bool, ...] = ()
 
     @classmethod
     def of(cls, jaxpr: Any, name: str) -> Traced:

@@ -40,7 +40,7 @@ def advance(
     in_axes = (0, None, 0, 0, None, None)
     take = decide(whole, *alone, lanes=members.count, in_axes=in_axes).take
     if take and members.count > FEW_MEMBERS:
-        every = jax.vmap(kernel(whole), in_axes=in_axes)
+        every = jax.vmap(kernel(whole, donate_argnums=3), in_axes=in_axes)
         return every(members.numbers, members.env_arrays, members.keys, state, done, steps)
     slots_of = kernel_slots if not take and compiles(whole, *alone) else plain_slots
     return _batches(program, members, state, done, steps, slots_of)
@@ -148,7 +148,7 @@ def _batches(
         one = *alone, [part[:, 0] for part in noise], begin, count
         if keys.shape[0] > FEW_MEMBERS or not decide(finish, *one, lanes=1).take:
             return finish_together(state, noise, begin, count)
-        alike = jax.vmap(kernel(finish), (0, None, 0, 1, None, None))
+        alike = jax.vmap(kernel(finish, donate_argnums=2), (0, None, 0, 1, None, None))
         return alike(numbers, env_arrays, state, noise, begin, count)
 
     return jax.lax.fori_loop(0, (steps + program.batch - 1) // program.batch, run_batch, state)
