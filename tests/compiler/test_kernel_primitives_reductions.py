@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -210,3 +211,25 @@ def test_what_is_reduced_is_not_computed_over_and_over_in_the_code(name):
     explained = ks.kernel(function).explain(np.zeros(shape, np.int32), lanes=64)
     assert explained.llvm_ir.count(" mul <") < 2 * 40
     compare(function, [np.random.default_rng(0).integers(-1000, 1000, (20, *shape), np.int32)])
+
+
+MANY_TERMS = [((255,), (0,)), ((256,), (0,)), ((4097,), (0,)), ((84, 84, 3), (0, 1, 2)), ((3, 300), (1,)), ((300, 3), (0,)),
+        ((5, 70, 70), (0, 2)), ((1, 20_000), (0, 1))]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "axes"), MANY_TERMS, ids=str)
+@pytest.mark.parametrize("lanes", [1, 11])
+def test_the_error_of_a_long_sum_does_not_grow_with_its_length(shape, axes, lanes):
+    """One number after the other, 20,000 of them would err by some hundred units in the last place."""
+    given = np.random.default_rng(len(shape)).uniform(size=(lanes, *shape)).astype(np.float32)
+    sums = jax.vmap(ks.kernel(lambda x: x.sum(axes)))(given)
+    exact = given.astype(np.float64).sum(tuple(axis + 1 for axis in axes))
+    np.testing.assert_allclose(sums, exact, rtol=16 * 2.0**-24)
+
+
+def test_long_products_and_what_is_no_number():
+    given = np.random.default_rng(0).uniform(0.99, 1.01, size=(9, 700)).astype(np.float32)
+    product = jax.vmap(ks.kernel(jnp.prod))(given)
+    np.testing.assert_allclose(product, given.astype(np.float64).prod(1), rtol=1e-4)
+    given[3, 650] = np.nan
+    assert np.isnan(jax.vmap(ks.kernel(jnp.sum))(given)).tolist() == [lane == 3 for lane in range(9)]

@@ -24,6 +24,8 @@ ORDERLESS = frozenset({"and", "or", "xor", "max", "min"})
 """Reductions of bytes that may be made in any order."""
 UNROLL_TERMS = 64
 WRITTEN_OUT = 1024  # instructions of what is computed for terms that are written out, beyond which it is a loop
+MANY_TERMS = 256  # floats from which on a sum is made in pieces
+PIECE = 64
 TILE = 8  # sums side by side: as many as there are latencies of a multiplication and addition to hide
 
 
@@ -103,11 +105,42 @@ def fold(
     start: Operand,
     like: Value,
 ) -> Operand:
-    """Combines all terms: written out as a tree where they are few, else in a loop."""
+    """Combines all terms: written out as a tree where they are few, else in a loop.
+
+    Of many floats each axis has totals of its own, and a long one is taken in pieces: the error of a sum grows with the
+    length of a piece and with the number of pieces, not with that of the terms.
+    """
     if _is_written_out(shape, like):
         return tree(k.b, [term(q) for q in ix.all_indices(shape)], combine, start)
     total = k.b.splat(start) if is_varying(like) else start
+    if like.dtype.kind == "f" and math.prod(shape) >= MANY_TERMS:
+        return _in_pieces(k.b, shape, term, combine, total)
     return nest(k.b, shape, lambda q, c: [combine(k.b, c[0], term(q))], [total])[0]
+
+
+def _in_pieces(
+    b: Builder, shape: tuple[int, ...], term: Callable[[Position], Operand], combine: Combine, start: Operand
+) -> Operand:
+    """Combines terms axis by axis, an axis in pieces of `PIECE` and these in pieces again, each from `start` on."""
+    if not shape:
+        return term(())
+    count, rest = shape[0], shape[1:]
+    whole, left = divmod(count, PIECE)
+    if count <= PIECE:
+
+        def add(i: Operand, carried: list[Operand]) -> list[Operand]:
+            return [combine(b, carried[0], _in_pieces(b, rest, lambda q: term((i, *q)), combine, start))]
+
+        return b.for_(int_constant(count, I64), [start], add)[0]
+
+    def of_piece(q: Position) -> Operand:
+        return term((ix.add(b, ix.scale(b, q[0], PIECE), q[1]), *q[2:]))
+
+    total = _in_pieces(b, (whole, PIECE, *rest), of_piece, combine, start)
+    if not left:
+        return total
+    last = _in_pieces(b, (left, *rest), lambda q: term((ix.add(b, q[0], whole * PIECE), *q[1:])), combine, start)
+    return combine(b, total, last)
 
 
 def fold_blocks(k: Emitter, x: Value, combine: Combine, start: Operand) -> Operand:
