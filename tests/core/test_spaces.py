@@ -172,6 +172,7 @@ def test_what_is_an_element(space, value):
         (lambda: Discrete(2.5), "Discrete.n"),
         (lambda: Discrete(True), "Discrete.n"),
         (lambda: Discrete(2**31), "Discrete.n"),
+        (lambda: Discrete(5, start=1), "Discrete.start"),
         (lambda: MultiDiscrete((2, 0)), "MultiDiscrete.nvec[1]"),
         (lambda: MultiDiscrete((2.5, 2)), "MultiDiscrete.nvec[0]"),
         (lambda: Box(1.0, 0.0), "Box"),
@@ -197,6 +198,10 @@ def test_what_is_no_space_is_refused_in_one_line(make, field):
         make()
     assert caught.value.field == field
     assert "\n" not in str(caught.value)
+
+
+def test_gymnasiums_start_of_0_says_nothing():
+    assert Discrete(5, start=0) == Discrete(n=5)
 
 
 def test_samples_of_a_dict_use_one_key_each_and_do_not_depend_on_the_order_of_its_names():

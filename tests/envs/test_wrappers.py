@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import kousoku as ks
 from kousoku.agents.planning.value_iteration import value_iteration
+from kousoku.collectors.env_kernel import partition_env
 from kousoku.collectors.slot import advance, begin
 from kousoku.compiler import reason_against
 from kousoku.core.env import Drawable
@@ -397,6 +398,72 @@ def test_the_kernel_takes_the_steps_that_jax_takes():
     for one, other in zip(jax.tree.leaves(plain), jax.tree.leaves(kernel), strict=True):
         np.testing.assert_array_equal(one, other)
     assert int(plain[1].sum()) > 0
+
+
+BOUNDED = [
+    MOUNTAIN, PENDULUM, CARTPOLE, ks.make("Acrobot-v1"), ks.make("MountainCarContinuous-v0"), ks.make("Balls-v0"),
+    ks.make("MountainCar-v0", max_position=-0.1, goal_position=-0.2),
+]  # fmt: skip
+BOUNDED_BY_PARTS = CARTPOLE, [-1.0, -math.inf, 0.0, -math.inf], [1.0, math.inf, 2.0, math.inf]
+KNOWN = {
+    "rescaled": lambda env: ours.RescaleObservation(env, -1.0, 2.0),
+    "zeros": lambda env: ours.FrameStackObservation(env, 3, "zero"),
+    "stacked": lambda env: ours.FrameStackObservation(env, 2),
+    "flat": ours.FlattenObservation,
+    "standardised": lambda env: ours.StandardiseObservation(env, 0.1, 2.0),
+    "both": lambda env: ours.RescaleObservation(ours.FrameStackObservation(env, 2, "zero"), 0.0, 1.0),
+}
+
+
+@pytest.mark.parametrize("env", BOUNDED, ids=lambda env: type(env).__name__)
+def test_a_program_that_does_not_know_the_numbers_sees_the_same(env):
+    """Bounds are made of an environment's numbers, which programs take as arguments and do not know."""
+    seen = 0
+    for name, wrap in KNOWN.items():
+        try:
+            wrapped = wrap(env)
+        except ConfigError:  # a range is infinite
+            assert name in ("rescaled", "both")
+            continue
+        expect_same_in_program(wrapped)
+        seen += 1
+    assert seen >= 3
+
+
+def test_a_range_that_is_infinite_in_parts_is_the_same_in_a_program():
+    expect_same_in_program(ours.RescaleObservation(*BOUNDED_BY_PARTS))
+
+
+def expect_same_in_program(env: ks.Env) -> None:
+    """Plays some steps with the numbers known, and in a program that is given them."""
+    arrays, structure = partition_env(env)
+    program = jax.jit(lambda arrays, key: walked(structure.with_arrays(arrays), key))
+    for found, expected in zip(program(arrays, jax.random.key(1)), walked(env, jax.random.key(1)), strict=True):
+        assert np.isfinite(expected).all()
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def walked(env: ks.Env, key: Any) -> list[Any]:
+    """What is seen in a few steps."""
+    state, timestep = env.reset(key)
+    seen = [timestep.obs]
+    for i in range(4):
+        action = env.action_space.sample(jax.random.fold_in(jax.random.key(5), i))
+        state, timestep = env.step(jax.random.fold_in(key, i), state, action)
+        seen.append(timestep.obs)
+    return jax.tree.leaves(seen)
+
+
+def test_training_on_rescaled_observations_stays_finite():
+    env = ours.RescaleObservation(MOUNTAIN, 0.0, 1.0)
+    run = ks.train("dqn", env, steps=600, learning_starts=500, out="", progress=False, eval_episodes=0)
+    assert run.record.facts["status"] == "finished"
+
+
+def test_numbers_that_move_the_bounds_are_no_points_of_one_sweep():
+    env = ours.RescaleObservation(MOUNTAIN, 0.0, 1.0)
+    with pytest.raises(ConfigError, match=r"env\.max_speed'; 0\.07 and 0\.1 change structure"):
+        ks.train("dqn", env, steps=600, out="", progress=False, sweep={"env.max_speed": [0.07, 0.1]})
 
 
 def _step(env, slot, key):

@@ -46,6 +46,13 @@ class Discrete(eqx.Module):
 
     n: int = eqx.field(static=True, converter=partial(check_count, "Discrete.n", high=LARGEST))
 
+    def __init__(self, n: int, start: int = 0) -> None:
+        """Takes Gymnasium's `start` to refuse any but 0."""
+        if start != 0:
+            fix = "elements are counted from 0: leave it out, and subtract it from what the environment gives"
+            raise ConfigError("Discrete.start", start, fix)
+        self.n = n
+
     @property
     def shape(self) -> tuple[int, ...]:
         return ()
@@ -180,6 +187,9 @@ class Dict(eqx.Module):
     """Named spaces; an element is a dict with the same names."""
 
     spaces: dict[str, Any]
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.spaces.items()))
 
     def sample(self, key: PRNGKeyArray) -> dict[str, Any]:
         """Draws a random element, one key for each entry; in the order of the names, as JAX keeps no other."""

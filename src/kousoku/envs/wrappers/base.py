@@ -96,6 +96,14 @@ def box_of(wrapper: Wrapper, what: str, space: Space) -> Box:
     raise ConfigError(what, space, f"{type(wrapper).__name__} needs a Box{hint}")
 
 
+def known_space() -> Any:
+    """Makes a field for a space of the environment inside, to be set when the wrapper is made.
+
+    Then all of its bounds are known. Within a program they may not be: they are made of the environment's numbers.
+    """
+    return eqx.field(static=True, init=False, repr=False)
+
+
 def structural(name: str) -> Any:
     """Makes a field for a bound of a space: one number, or one for each entry. It is structure, as spaces are."""
     return eqx.field(static=True, converter=lambda value: _bound(name, value))

@@ -19,8 +19,8 @@ from ...core.panel import Panel
 from ...core.spaces import Bound, Box, Dict, Discrete, MultiDiscrete, Space
 from ...core.timestep import Timestep
 from ...core.wrapper import Wrapper
-from ..fields import choice
-from .base import model_of, panels_of, with_obs
+from ..fields import choice, convert_fields
+from .base import known_space, model_of, panels_of, with_obs
 
 RESET, ZERO = "reset", "zero"
 FIRST, LAST = 0, -1
@@ -56,6 +56,7 @@ class FrameStackObservation(Wrapper):
         padding_type: what stands for observations before the first: "reset", the first one, or "zero", the numbers of
             the space that are nearest to 0.
         axis: where the new axis is: 0, as Gymnasium has it, or -1, where images have their channels here.
+        inside: where a single observation lies.
 
     References:
         Mnih et al., Human-level control through deep reinforcement learning, Nature 518 (2015), methods: the last four
@@ -73,14 +74,17 @@ class FrameStackObservation(Wrapper):
     stack_size: int = eqx.field(static=True, converter=partial(check_count, "stack_size", high=1 << 10))
     padding_type: str = choice("padding_type", RESET, (RESET, ZERO))
     axis: int = eqx.field(static=True, default=FIRST, converter=_axis)
+    inside: Space = known_space()
 
-    def __check_init__(self) -> None:
-        _stacked(self.env.observation_space, self.stack_size, self.axis, ACTION_MASK)
+    def __post_init__(self) -> None:
+        convert_fields(self)
+        self.inside = self.env.observation_space
+        _ = self.observation_space  # checks what it is made of
 
     @property
     def observation_space(self) -> Space:
         """The space inside, as often as frames are stacked."""
-        return _stacked(self.env.observation_space, self.stack_size, self.axis, ACTION_MASK)
+        return _stacked(self.inside, self.stack_size, self.axis, ACTION_MASK)
 
     def reset(self, key: PRNGKeyArray) -> tuple[FrameStackState, Timestep]:
         """Begins an episode; all frames but the newest are the padding."""
@@ -112,7 +116,7 @@ class FrameStackObservation(Wrapper):
 
     def _begun(self, result: tuple[Any, Timestep]) -> tuple[FrameStackState, Timestep]:
         env_state, timestep = result
-        before = timestep.obs if self.padding_type == RESET else _zeros(self.env.observation_space, timestep.obs)
+        before = timestep.obs if self.padding_type == RESET else _zeros(self.inside, timestep.obs)
         frames = _stacks(self._filled, before, timestep.obs)
         return FrameStackState(env_state, frames), with_obs(timestep, frames)
 

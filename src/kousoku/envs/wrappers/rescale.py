@@ -12,7 +12,8 @@ from ...core.errors import ConfigError
 from ...core.spaces import Bound, Box
 from ...core.timestep import Timestep
 from ...core.wrapper import Wrapper
-from .base import ObservationWrapper, box_of, structural
+from ..fields import convert_fields
+from .base import ObservationWrapper, box_of, known_space, structural
 
 
 class _Line(NamedTuple):
@@ -110,6 +111,7 @@ class RescaleObservation(ObservationWrapper):
     Attributes:
         min_obs: least observation of the new range, one number or one for each entry; infinite where the old one is.
         max_obs: largest observation.
+        inside: the old range.
 
     Examples:
         >>> import kousoku as ks
@@ -120,24 +122,22 @@ class RescaleObservation(ObservationWrapper):
 
     min_obs: Bound = structural("min_obs")
     max_obs: Bound = structural("max_obs")
+    inside: Box = known_space()
 
-    def __check_init__(self) -> None:
-        space = box_of(self, "observation_space", self.env.observation_space)
-        _range(space, "min_obs", self.min_obs, "max_obs", self.max_obs)
+    def __post_init__(self) -> None:
+        convert_fields(self)
+        self.inside = box_of(self, "observation_space", self.env.observation_space)
+        _range(self.inside, "min_obs", self.min_obs, "max_obs", self.max_obs)
 
     @property
     def observation_space(self) -> Box:
         """The new range."""
-        return Box(self.min_obs, self.max_obs, self._inside.shape)
+        return Box(self.min_obs, self.max_obs, self.inside.shape)
 
     def observe(self, obs: Array) -> Float[Array, "..."]:
         """Returns the observation in the new range."""
         space = self.observation_space
-        return jnp.clip(_line(self._inside, space).at(obs), *_float32(space))
-
-    @property
-    def _inside(self) -> Box:
-        return box_of(self, "observation_space", self.env.observation_space)
+        return jnp.clip(_line(self.inside, space).at(obs), *_float32(space))
 
 
 def _float32(box: Box) -> tuple[np.ndarray, np.ndarray]:
