@@ -33,6 +33,14 @@ CONFIG = [
     ({"sweep": {"learning_rate": [0.1, -1.0]}}, "learning_rate: got -1.0; use a number in"),
     ({"sweep": {"epsilon": [2.0]}}, "epsilon: got 2.0; use a number in"),
     ({"sweep": {"exploration": [1.0]}}, "sweep: got 'exploration'; it is structure"),
+    (
+        {"sweep": {"learning_rate": [0.1, 0.2]}, "learning_rate": 0.3},
+        r"\[0.1, 0.2\]; 0.3 is given too; give one of the two",
+    ),
+    (
+        {"sweep": {"env.slip": [0.1]}, "env_options": {"slip": 0.3}},
+        r"sweep\['env.slip'\]: got \[0.1\]; 0.3 is given too",
+    ),
     ({"sweep": {"env.slipp": [0.1]}}, "sweep: got 'env.slipp'; did you mean 'env.slip'?"),
     ({"sweep": [1]}, r"sweep: got \[1\]; give {name: \[values\]}"),
     ({"sweep": 3}, "sweep: got 3; give"),
@@ -53,15 +61,23 @@ def test_settings_that_cannot_work(settings, message):
 
 
 WRONG_TYPES = """
+import jax.numpy as jnp
 import kousoku as ks
+import numpy as np
 cases = [
     (dict(steps=1.5), "steps: got 1.5"), (dict(steps=float("nan")), "steps: got nan"), (dict(steps="9"), "steps: got"),
     (dict(steps=True), "steps: got True"), (dict(seeds="3"), "seeds: got '3'"),
     (dict(seeds=[1.5]), "seeds[0]: got 1.5"),
     (dict(sweep={"learning_rate": 0.1}), "give a list of numbers"),
     (dict(sweep={"learning_rate": ["0.1"]}), "sweep['learning_rate']: got '0.1'"),
+    (dict(sweep={"learning_rate": [0.1, None]}), "sweep['learning_rate']: got None; sweep numbers alone"),
     (dict(sweep={"env.slip": ["0.1"]}), "sweep['env.slip']: got '0.1'"),
     (dict(sweep={"learning_rate": [0.1, 0.2, 0.1]}), "sweep['learning_rate']: got 0.1; give each number once"),
+    (dict(sweep={"exploration": ["epsilon_greedy", True]}), "sweep: got 'exploration'; it is structure"),
+    (dict(sweep={"learning_rate": [np.array([0.1]), 0.2]}), "give a list of numbers, not of arrays"),
+    (dict(sweep={"learning_rate": [np.float32(0.1), np.float32(0.1)]}), "give each number once"),
+    (dict(sweep={"learning_rate": [jnp.float32(0.1), jnp.float32(0.1)]}), "give each number once"),
+    (dict(sweep={3: [0.1]}), "sweep: got 3; names are texts: give {name: [values]}"),
     (dict(record=None), "record: got None; give a list of names"), (dict(record="info"), "such as ['info']"),
     (dict(eval_max_steps=3 * 10**9), "eval_max_steps: got 3000000000"),
     (dict(progress="yes"), "progress: got 'yes'; use True or False"), (dict(progress=1), "progress: got 1"),

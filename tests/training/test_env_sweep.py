@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from fresh_process import without_types_checked
 from numbered import Drift, Slide
 from rollouts import leaves_equal, tiny_ppo
 
@@ -276,6 +277,11 @@ REFUSED = [
     (Drift(), {"env.places": [5, 6]}, "got 'env.places'; it is structure, for which programs are compiled; the num"),
     (Drift(), {"env.bonus": [1.0]}, "got 'env.bonus'; it is several, not a number; the numbers of Drift are env.cur"),
     (Drift(), {"env.coin": [1.0]}, "got 'env.coin'; it is of type"),
+    (
+        ks.wrappers.ClipReward(ks.wrappers.ClipReward(ks.make("FrozenLake-v1"), -1.0, 1.0), -1.0, 1.0),
+        {"env.max_reward": [0.5]},
+        "got 'env.max_reward'; several wrappers of ClipReward(ClipReward(",
+    ),
     (Drift(), {"env.curent": [1.0]}, "got 'env.curent'; did you mean 'env.current'?"),
     (
         Drift(),
@@ -297,3 +303,26 @@ def test_what_cannot_be_swept_is_refused(env, sweep, message):
         ks.train("q_learning", env, sweep=sweep, steps=100, out="never")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+SCALARS = """
+import json, tempfile
+import jax.numpy as jnp
+import kousoku as ks
+import numpy as np
+told = []
+numpys = list(np.linspace(0.1, 0.3, 2, dtype=np.float32))
+for values in (numpys, [np.float16(0.1)], [jnp.float32(0.1), 0.3], [np.int64(1)]):
+    sweep = {"learning_rate": values}
+    with tempfile.TemporaryDirectory() as out:
+        run = ks.train("q_learning", "FrozenLake-v1", steps=99, sweep=sweep, out=out, eval_episodes=0)
+        kept = ks.load(run.path).record.config["sweep"]["learning_rate"]
+    told.append([kept, [point["learning_rate"] for point in run.record.points], [float(value) for value in values]])
+print(json.dumps(told))
+"""
+
+
+def test_numbers_of_numpy_and_jax_are_points_like_pythons():
+    """They came as far as the file of metrics, which did not take them, and all that was trained was lost."""
+    for kept, points, given in without_types_checked(SCALARS):
+        assert kept == points == given

@@ -83,19 +83,26 @@ def with_number(agent: Agent, name: str, value: float) -> Agent:
     """Replaces one number of an agent, checked by its constructor; a schedule and None give way to the number.
 
     Raises:
-        ConfigError: if the agent has no number of that name (with the nearest one), or the value is bad.
+        ConfigError: if the agent has no number of that name, or the value is bad.
     """
-    known = _numbers(agent)
-    if name not in known:
-        if name in (field.name for module in (agent, *_nested(agent)) for field in _fields(module)):
-            raise ConfigError("sweep", name, f"it is structure; sweep {', '.join(known)}")
-        close = nearest(name, known, 1)
-        hint = f"did you mean {close[0]!r}?" if close else f"the numbers of this agent are {', '.join(known)}"
-        raise ConfigError("sweep", name, hint)
+    check_is_number_of(agent, name)
     if any(field.name == name for field in _fields(agent)):
         return dataclasses.replace(agent, **{name: value})
     holder = next(f.name for f in _fields(agent) if isinstance(getattr(agent, f.name), Exploration))
     return dataclasses.replace(agent, **{holder: dataclasses.replace(getattr(agent, holder), **{name: value})})
+
+
+def check_is_number_of(agent: Agent, name: str) -> None:
+    """Refuses what is no number of an agent, and names the nearest one."""
+    known = _numbers(agent)
+    if name in known:
+        return
+    if name in hyper_parameters(agent):
+        fix = f"it is structure; sweep {', '.join(known)}, and train a run for each value of this one"
+        raise ConfigError("sweep", name, fix)
+    close = nearest(name, known, 1)
+    hint = f"did you mean {close[0]!r}?" if close else f"the numbers of this agent are {', '.join(known)}"
+    raise ConfigError("sweep", name, hint)
 
 
 def _numbers(agent: Agent) -> list[str]:

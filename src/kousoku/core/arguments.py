@@ -42,6 +42,9 @@ def check_named(field: str, given: Any, values: str = "value") -> Mapping[str, A
     """
     if not isinstance(given, Mapping):
         raise ConfigError(field, given, f"give {{name: {values}}}")
+    for name in given:
+        if not isinstance(name, str):
+            raise ConfigError(field, name, f"names are texts: give {{name: {values}}}")
     return given
 
 

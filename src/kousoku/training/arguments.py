@@ -11,6 +11,7 @@ from ..core.agent import Agent
 from ..core.arguments import check_named, in_our_names
 from ..core.env import Env
 from ..core.errors import ConfigError, check_keys, is_number
+from ..core.sweep_names import ENV_PREFIX
 from ..core.synonyms import near_name
 from ..envs import ENVS
 from .config import settings
@@ -76,6 +77,12 @@ def split_arguments(
         check_named("env_options", asked["env_options"])
     if "sweep" in asked:
         asked["sweep"] = in_our_names(check_named("sweep", asked["sweep"], "[values]"), own)
+        fixed = options | {ENV_PREFIX + name: value for name, value in asked.get("env_options", {}).items()}
+        for name in asked["sweep"]:
+            if name in fixed:
+                raise ConfigError(
+                    f"sweep[{name!r}]", asked["sweep"][name], f"{fixed[name]!r} is given too; give one of the two"
+                )
     return asked, options
 
 

@@ -206,6 +206,11 @@ def _listed(name: str, values: Any) -> Sequence[float]:
     listed = _plain_array(values)
     if isinstance(listed, str) or not isinstance(listed, Sequence) or not len(listed):
         raise ConfigError(f"sweep[{name!r}]", values, "give a list of numbers")
+    listed = [value.item() if getattr(value, "ndim", None) == 0 else value for value in listed]
+    if any(hasattr(value, "ndim") for value in listed):
+        raise ConfigError(f"sweep[{name!r}]", values, "give a list of numbers, not of arrays")
+    if any(value is None for value in listed):
+        raise ConfigError(f"sweep[{name!r}]", None, "sweep numbers alone, and give None a run of its own")
     for value, count in Counter(value for value in listed if isinstance(value, Hashable)).items():
         if count > 1:
             raise ConfigError(f"sweep[{name!r}]", value, "give each number once; `seeds` trains several agents of one")

@@ -29,12 +29,14 @@ class EnvMaker(NamedTuple):
         held: what it was made with, by name.
         static: the names of what is structure.
         make: from changes by name to the environment.
+        ambiguous: the names that several of the wrappers around each other have.
     """
 
     kind: str
     held: dict[str, Any]
     static: frozenset[str]
     make: Callable[..., Env]
+    ambiguous: frozenset[str] = frozenset()
 
     @property
     def numbers(self) -> list[str]:
@@ -78,7 +80,8 @@ def _fields_maker(env: Env, wanted: str) -> EnvMaker:
         theirs = {name: value for name, value in changes.items() if name not in own}
         return dataclasses.replace(env, env=inside.make(**theirs) if theirs else env.env, **ours)
 
-    return EnvMaker(kind_of(env), inside.held | own, (inside.static - set(own)) | static, make)
+    ambiguous = inside.ambiguous | (inside.held.keys() & own)
+    return EnvMaker(kind_of(env), inside.held | own, (inside.static - set(own)) | static, make, ambiguous)
 
 
 def reader(maker: EnvMaker, name: str, values: Sequence[float]) -> Callable[[float], Any]:
@@ -113,6 +116,10 @@ def _held(maker: EnvMaker, name: str) -> Any:
     own = env_name(name)
     if own not in maker.held:
         raise ConfigError("sweep", name, _instead(maker, name))
+    if own in maker.ambiguous:
+        raise ConfigError(
+            "sweep", name, f"several wrappers of {maker.kind} have it; give an id to a function that makes it"
+        )
     held = maker.held[own]
     if own not in maker.static and (held is None or _is_held(held)):
         return held

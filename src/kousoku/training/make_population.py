@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from ..agents.options import with_number
+from ..agents.options import check_is_number_of, with_number
 from ..collectors.streams import member_key
 from ..core.agent import Agent
 from ..core.errors import check_number
@@ -37,6 +37,7 @@ def make_population(agent: Agent, envs: PointEnvs, config: TrainConfig) -> Popul
 
 def _at_point(agent: Agent, point: dict[str, float]) -> Agent:
     for name, value in of_agent(point).items():
+        check_is_number_of(agent, name)
         check_number(f"sweep[{name!r}]", value)
         agent = with_number(agent, name, value)
     return agent

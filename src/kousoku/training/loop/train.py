@@ -167,7 +167,9 @@ def _as_before(
     if config.devices is None and before.available <= available:
         as_many = dataclasses.replace(config, devices=before.devices)
         return make_loop(agent, population, as_many), dataclasses.replace(config, devices=before.available)
-    text = f"the checkpoint was made on {before.available} devices, and here are {available}: bits may differ"
+    made_on = f"{before.available} device{'s' if before.available > 1 else ''}"
+    here = f"here {'are' if available > 1 else 'is'} {available}"
+    text = f"the checkpoint was made on {made_on}, and {here}: bits may differ"
     warnings.warn(f"{text} from here on", RunWarning, stacklevel=2)
     return loop, config
 
