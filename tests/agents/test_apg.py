@@ -134,7 +134,7 @@ def test_what_a_rollout_shows_moves_the_statistics_only_afterwards():
         ({}, EnvSpec(Box(-1.0, 1.0, (2,)), Discrete(2)), r"action space: got Discrete.*; use 'ppo' for others"),
         ({}, EnvSpec(Box(-1.0, 1.0, (2,)), MultiDiscrete((2, 2))), "action space: got MultiDiscrete"),
         ({}, EnvSpec(Box(-1.0, 1.0, (2,)), Box(0, 3, (1,), np.int32)), "action space: got Box"),
-        ({"recurrent": "gru"}, Track().spec, "network: got 'recurrent'; the critic learns from single steps"),
+        ({"recurrent": "gru"}, Track().spec, "recurrent: got 'gru'; the critic learns from single steps"),
         ({}, EnvSpec(Box(-1.0, 1.0, (2,)), Box(-np.inf, 1.0, (1,))), "policy: got 'tanh_normal'; use 'normal'"),
     ],
 )
@@ -161,7 +161,7 @@ def test_rewards_without_a_gradient_are_refused_before_training(tmp_path):
         ({"tau": 0.0}, "tau: got 0.0"),
         ({"td_lambda": 1.5}, "td_lambda: got 1.5"),
         ({"critic_epochs": 0}, "critic_epochs: got 0"),
-        ({"critic_minibatches": 7}, "minibatches: got 7; 2048 samples a rollout are not divisible; try 8"),
+        ({"critic_minibatches": 7}, "critic_minibatches: got 7; 2048 samples a rollout are not divisible; try 8"),
         ({"learning_rate": 0.0}, "learning_rate: got 0.0"),
         ({"critic_learning_rate": -1.0}, "critic_learning_rate: got -1.0"),
         ({"max_gradient_norm": 0.0}, "max_gradient_norm: got 0.0"),

@@ -553,10 +553,24 @@ def test_bad_settings_are_refused_in_one_line():
 
 def test_minibatches_of_a_memory_are_whole_environments():
     """4 environments cannot make 8 minibatches where each takes an environment's steps together: refused as the agent
-    meets its environment's memory, naming what would do."""
-    agent = tiny_ppo(minibatches=8, recurrent="gru")
+    is made, and with a memory of one's own as it meets the environment, naming what would do."""
+    with pytest.raises(ConfigError, match=r"^minibatches: got 8; 4 environments are not divisible; try 4$"):
+        tiny_ppo(minibatches=8, recurrent="gru")
+    own = tiny_ppo(minibatches=8, network=own_memory)
     with pytest.raises(ConfigError, match=r"^minibatches: got 8; .* try 4\b"):
-        begun(agent, Walk(), KEY)
+        begun(own, Walk(), KEY)
+
+
+def own_memory(observation_space, action_space, key):
+    """Builds the usual network with a memory, as a builder of one's own."""
+    return ActorCriticConfig(recurrent="gru")(observation_space, action_space, key)
+
+
+def test_one_sample_a_minibatch_wants_more_of_them_or_no_normalisation():
+    with pytest.raises(ConfigError, match=r"use more steps or environments, or normalise_advantages=False$"):
+        tiny_ppo(num_envs=1, num_steps=1, minibatches=1)
+    with pytest.raises(ConfigError, match=r"use fewer of larger ones, or normalise_advantages=False$"):
+        tiny_ppo(num_envs=2, num_steps=4, minibatches=8)
 
 
 def test_unknown_options_are_refused_with_the_nearest_name():

@@ -213,8 +213,10 @@ def test_what_is_reduced_is_not_computed_over_and_over_in_the_code(name):
     compare(function, [np.random.default_rng(0).integers(-1000, 1000, (20, *shape), np.int32)])
 
 
-MANY_TERMS = [((255,), (0,)), ((256,), (0,)), ((4097,), (0,)), ((84, 84, 3), (0, 1, 2)), ((3, 300), (1,)), ((300, 3), (0,)),
-        ((5, 70, 70), (0, 2)), ((1, 20_000), (0, 1))]  # fmt: skip
+MANY_TERMS = [
+    ((255,), (0,)), ((256,), (0,)), ((4097,), (0,)), ((84, 84, 3), (0, 1, 2)), ((3, 300), (1,)), ((300, 3), (0,)),
+    ((5, 70, 70), (0, 2)), ((1, 20_000), (0, 1)),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("shape", "axes"), MANY_TERMS, ids=str)

@@ -267,7 +267,8 @@ def check_actor_q(network: Any, observation_space: Space, action_space: Box | Di
         raise ConfigError("network", "ActorQ", fix) from error
     kind = Categorical if discrete else {"stochastic": TanhNormal, "normal": Normal}.get(policy)
     if isinstance(acted, Distribution) if kind is None else not isinstance(acted, kind):
-        raise ConfigError("policy", type(network.actor).__name__, f"this agent learns a policy of the kind {policy!r}")
+        fix = f"this agent learns a policy of the kind {policy!r}; leave `policy` out, or build an actor that gives one"
+        raise ConfigError("policy", type(network.actor).__name__, fix)
     found = acted.logits if isinstance(acted, Categorical) else getattr(acted, "loc", acted)
     of_value = size if discrete else ()
     for told, what, shape in [(found, "action", size), *((value, "value", of_value) for value in values)]:

@@ -165,9 +165,12 @@ class APG(Agent):
     @property
     def learns_from(self) -> DifferentiatedRollouts:
         """Differentiated rollouts whose environments devices share by whole strata of the critic's minibatches."""
-        shares = num_strata(self.num_envs, self.num_steps, self.critic_minibatches) if self.critic else None
+        shares = self._strata() if self.critic else None
         discount = self.discount if self.normalise_rewards else None
         return DifferentiatedRollouts(self.num_envs, self.num_steps, shares=shares, return_discount=discount)
+
+    def _strata(self) -> int:
+        return num_strata(self.num_envs, self.num_steps, self.critic_minibatches, "critic_minibatches")
 
     def optimiser(self) -> optax.GradientTransformation:
         """Returns the optax transformation of the gradients of policy and critic."""
@@ -184,7 +187,8 @@ class APG(Agent):
         sees = partial(normalise_obs, observations, limit=self.observation_limit)
         check_own_network(self.network, network, spec, sees)
         if is_recurrent(network.initial_carry()):
-            raise ConfigError("network", "recurrent", "the critic learns from single steps; use one without, or 'ppo'")
+            kind = getattr(self.network, "recurrent", "a network with a carry")
+            raise ConfigError("recurrent", kind, "the critic learns from single steps; use a network without, or 'ppo'")
         optimiser = init_optimiser(network, self.optimiser())
         return APGState(
             network=network,

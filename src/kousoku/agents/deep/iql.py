@@ -83,7 +83,8 @@ class IQL(OfflineAgent):
     def beside(self, network: ActorQ, spec: EnvSpec, key: PRNGKeyArray) -> dict[str, Any]:
         """Makes critics, their target, and V: the critic of a problem that has a single action."""
         if atoms_of(network.critics) is not None:
-            raise ConfigError("distribution", "of returns", "use 'scalar': its critics learn values")
+            kind = getattr(self.network, "distribution", "one of returns")
+            raise ConfigError("distribution", kind, "use 'scalar': its critics learn values")
         alone = self.network(spec.observation_space, Discrete(1), jax.random.fold_in(key, 1))
         return {"critics": network.critics, "value": alone.critics[0], "target": network.critics}
 

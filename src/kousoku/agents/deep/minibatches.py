@@ -21,13 +21,14 @@ from ...core.errors import ConfigError
 MAX_STRATA = 16
 
 
-def num_strata(num_envs: int, per_env: int, minibatches: int) -> int:
+def num_strata(num_envs: int, per_env: int, minibatches: int, field: str = "minibatches") -> int:
     """Returns the largest number of strata, up to 16, that leaves each minibatch an equal whole part of each.
 
     Args:
         num_envs: B.
         per_env: samples of each environment: T, or 1 where a sample is a whole sequence.
         minibatches: M.
+        field: what M is called.
 
     Raises:
         ConfigError: if M does not divide the samples.
@@ -39,7 +40,8 @@ def num_strata(num_envs: int, per_env: int, minibatches: int) -> int:
     samples = num_envs * per_env
     if samples % minibatches:
         near = _nearest_divisor(samples, minibatches)
-        raise ConfigError("minibatches", minibatches, f"{samples} samples a rollout are not divisible; try {near}")
+        what = "environments" if per_env == 1 else "samples a rollout"
+        raise ConfigError(field, minibatches, f"{samples} {what} are not divisible; try {near}")
     fits = (g for g in range(min(MAX_STRATA, num_envs), 0, -1) if num_envs % g == 0)
     return next(g for g in fits if num_envs // g * per_env % minibatches == 0)
 

@@ -111,10 +111,12 @@ class PPO(ActorCriticAgent):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), low=0, open_low=True)
         check_number("adam_epsilon", self.adam_epsilon, low=0, open_low=True, open_high=True)
-        num_strata(self.num_envs, self.num_steps, self.minibatches)
+        whole = isinstance(self.network, ActorCriticConfig) and self.network.recurrent is not None
+        num_strata(self.num_envs, 1 if whole else self.num_steps, self.minibatches)
         if self.normalise_advantages and self.num_envs * self.num_steps == self.minibatches:
-            fix = "the normalised advantage of one sample is 0, nothing is learned; use fewer of larger ones, or "
-            raise ConfigError("minibatches", self.minibatches, f"{fix}normalise_advantages=False")
+            larger = "use fewer of larger ones" if self.minibatches > 1 else "use more steps or environments"
+            fix = f"the normalised advantage of one sample is 0, nothing is learned; {larger}, or"
+            raise ConfigError("minibatches", self.minibatches, f"{fix} normalise_advantages=False")
 
     @property
     def learns_from(self) -> Rollouts:

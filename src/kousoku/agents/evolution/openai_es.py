@@ -35,7 +35,8 @@ class OpenAIES(MirroredStrategy):
     "learning_rate", "noise_std".
 
     Differs from the paper: observations are scaled by their running moments instead of networks with virtual batch
-    normalisation; actions are not perturbed.
+    normalisation; actions are not perturbed. The authors' code does not divide g by sigma, so that its weight decay
+    weighs 1 / sigma times as much beside it.
 
     References:
         Salimans, Ho, Chen, Sidor and Sutskever, Evolution strategies as a scalable alternative to reinforcement

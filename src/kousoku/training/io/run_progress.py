@@ -114,9 +114,8 @@ class RunProgress:
             ends: whether training ends here: of equal scores the end's is then the best, as its checkpoint is the last.
         """
         split = halves(episodes.episode_return.shape[1])
-        returns, lengths, choosing = map(
-            _means, (episodes.episode_return, episodes.length, episodes.episode_return[:, split.choosing])
-        )
+        returns, choosing = map(_means, (episodes.episode_return, episodes.episode_return[:, split.choosing]))
+        lengths = np.mean(episodes.length, axis=1, dtype=np.float64)
         unknown = np.full_like(returns, np.nan)
         judging = _means(episodes.episode_return[:, split.judging]) if split.held_out else unknown
         self.score, self.played = float(choosing.mean()), (self.step, episodes)
