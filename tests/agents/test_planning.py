@@ -1,9 +1,12 @@
 """The planners on problems whose values are printed in a book or follow on a sheet of paper."""
 
+import inspect
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from fresh_process import refusals
 
 from kousoku.agents.planning import policy_evaluation, policy_iteration, value_iteration
 from kousoku.core.errors import ConfigError
@@ -302,12 +305,30 @@ def test_bad_arguments(arguments, field):
     model = example_4_1()
     for planner in (*PLANNERS, lambda m, **options: unchecked(policy_evaluation)(m, any_action(m), **options)):
         with pytest.raises(ConfigError) as caught:
-            getattr(planner, "__wrapped__", planner)(model, **arguments)
+            unchecked(planner)(model, **arguments)
         assert caught.value.field == field
 
 
 def unchecked(function):
-    return getattr(function, "__wrapped__", function)
+    return inspect.unwrap(function)
+
+
+def test_gamma_is_the_discount():
+    assert value_iteration(example_4_1(), gamma=0.5).v.tolist() == value_iteration(example_4_1(), 0.5).v.tolist()
+
+
+def test_what_is_no_model_is_answered_with_how_to_get_one():
+    calls = {
+        "that is the environment; give its model: env.model()": "value_iteration(ks.gridworld('S.G'), 0.9)",
+        "kousoku.make('FrozenLake-v1').model()": "policy_iteration('FrozenLake-v1', 0.9)",
+        "TabularModel.of(P, start) makes one of": "ks.finite({0: {0: [(1.0, 0, 0.0, True)]}})",
+        "give a kousoku.TabularModel": "policy_evaluation(3, [[1.0]], 0.9)",
+    }
+    setup = "import kousoku as ks; from kousoku.agents.planning import *"
+    for fix, message in refusals(calls, setup).items():
+        assert message.startswith("model: got "), message
+        assert message.endswith(fix) or "makes one of" in fix, message
+        assert fix in message
 
 
 def test_bad_models_and_policies():

@@ -20,8 +20,8 @@ from kousoku.envs import ENVS
 from kousoku.ops.schedules import parse_schedule
 from kousoku.training.config import TrainConfig, settings
 
-ENV_WORDS = {"time_limit"}
-"""Options of environments that others' words are answered with."""
+ENV_WORDS = {"time_limit": "GridWorld-v0", "map": "GridWorld-v0", "custom_map": "FrozenLake-v1"}
+"""Options of environments that others' words are answered with, and one that has each."""
 OURS = {*settings(), "agent_options", *(name for id in AGENTS.ids() for name in option_names(id))}
 SHORT = ["GridWorld-v0", "--eval-episodes", "0", "--no-progress", "--out", "run"]
 
@@ -65,8 +65,8 @@ def test_any_other_attribute_is_missed_as_always():
 
 def test_every_word_leads_to_one_that_exists():
     assert {name for names in synonyms.SAME.values() for name in names} <= OURS
-    assert {name for name, _ in synonyms.NEAR.values()} <= OURS | ENV_WORDS
-    assert set(ENVS.options("GridWorld-v0")) >= ENV_WORDS
+    assert {name for name, _ in synonyms.NEAR.values()} <= OURS | set(ENV_WORDS)
+    assert all(name in ENVS.options(id) for name, id in ENV_WORDS.items())
     assert not set(synonyms.SAME) & set(settings()), "a setting of ours needs no translation"
 
 
@@ -208,6 +208,13 @@ def test_words_that_do_not_do(named, message):
         ("max_episode_steps", ["time_limit"], "use 'time_limit'"),
         ("--max-episode-steps", ["--eval-max-steps", "--env.time-limit"], "use '--env.time-limit'"),
         ("n_eval_episodes", ["episodes"], "use 'episodes'"),
+        ("--map", ["--wrap", "--env.map"], "did you mean '--env.map'?"),
+        ("slip", ["step_size", "env.slip"], "did you mean 'env.slip'?"),
+        ("grid", ["map", "slip"], "use 'map'"),
+        ("grid", ["steps"], "`kousoku sweep AGENT ENV"),
+        ("desc", ["map_name", "custom_map"], "use 'custom_map'"),
+        ("--env.desc", ["--env.map-name", "--env.custom-map"], "use '--env.custom-map'"),
+        ("--env.steps", ["--steps"], "did you mean '--steps'?"),
     ],
 )
 def test_unknown_names_are_answered_with_what_is_meant(name, known, message):

@@ -164,6 +164,15 @@ def test_the_position_in_a_list_is_named():
     assert refusal(check_all, [1, 2, -1], check_count).startswith("field[2]: got -1; ")
 
 
+def test_a_name_is_near_a_part_of_it():
+    known = ["bandit_ucb", "ppo", "sep_cma_es", "bandit_thompson"]
+    assert nearest("ucb", known) == ["bandit_ucb"]
+    assert nearest("UCB", known) == ["bandit_ucb"]
+    assert nearest("bandit", known) == ["bandit_ucb", "bandit_thompson"]
+    assert nearest("ppoo", known) == ["ppo"]
+    assert nearest("ucb", ["succubus_demon"]) == []
+
+
 def test_nearest_names_come_best_first_whatever_their_case():
     known = ["CliffWalking-v1", "CliffGridWorld-v0", "GridWorld-v0"]
     assert nearest("gridworld-V0", known)[0] == "GridWorld-v0"

@@ -9,6 +9,7 @@ from fresh_process import refusals
 from kousoku import ConfigError, TabularModel, finite
 from kousoku.core.model import check_model
 from kousoku.envs.finite import OutcomeTable
+from kousoku.training.evaluation.exact import optimal_return
 
 
 def tables(probability=((0.5, 0.5), (1.0, 0.0)), **parts) -> TabularModel:
@@ -53,6 +54,10 @@ def with_entry(array: np.ndarray, at: tuple, value: float) -> np.ndarray:
             lambda: tables(reward=with_entry(np.zeros((2, 1, 2)), (0, 0, 1), np.inf)),
             "reward[0, 0, 1]: got inf; use a finite",
         ),
+        (
+            lambda: tables(reward=with_entry(np.zeros((2, 1, 2)), (0, 0, 1), -1e39)),
+            "reward[0, 0, 1]: got -1e+39; use a finite number, within 3.4e+38 of 0 as float32 ends there",
+        ),
         (lambda: tables(start=np.array([0.5, 0.4])), "start: got 0.9; use probabilities >= 0 that sum to 1"),
         (lambda: tables(start=np.array([np.nan, 1.0])), "start: got nan; use probabilities >= 0 that sum to 1"),
         (lambda: tables(start=np.array([2.0, -1.0])), "start: got 1.0; use probabilities >= 0 that sum to 1"),
@@ -84,6 +89,63 @@ model()
     }
     for start, message in refusals(calls, setup).items():
         assert message.startswith(start), message
+
+
+def test_tables_are_made_of_lists_and_of_numbers_that_mean_the_same():
+    """Wherever a model goes, flags are flags and states whole: `~1` is -2, and 1.0 no index."""
+    flags = np.array([[[0, 1]], [[1, 1]]])
+    plain = tables(terminated=flags.astype(bool), next_state=flags, reward=-flags.astype(float))
+    made = [
+        tables(terminated=flags, next_state=flags.astype(float), reward=-flags),
+        tables(terminated=flags.astype(float), next_state=flags.astype(bool), start=[1, 0], reward=(-flags).tolist()),
+        tables(terminated=jnp.asarray(flags), next_state=jnp.asarray(flags, jnp.float32), reward=-flags),
+    ]
+    for model in made:
+        assert [leaf.dtype.kind for leaf in jax.tree.leaves(model)] == ["f", "i", "f", "b", "f"]
+        for ours, expected in zip(jax.tree.leaves(model), jax.tree.leaves(plain), strict=True):
+            np.testing.assert_array_equal(ours, expected)
+        assert optimal_return(model, 3) == optimal_return(plain, 3) == -0.875
+        assert finite(model).tables.packed.tolist() == finite(plain).tables.packed.tolist()
+
+
+def test_entries_that_mean_nothing_are_refused_when_a_model_is_made():
+    calls = {
+        "terminated[1, 0, 0]: got 2; use True and False": "model(t=[[[0]], [[2]]])",
+        "terminated: got None; use an array of True and False": "model(t=None)",
+        "terminated[0, 0, 0]: got nan; use True": "model(t=[[[float('nan')]], [[1]]])",
+        "next_state[1, 0, 0]: got 1.7; use whole numbers": "model(s=[[[0]], [[1.7]]])",
+        "next_state[0, 0, 0]: got nan; use whole numbers": "model(s=[[[float('nan')]], [[1]]])",
+        "reward: got [[['a']], [['b']]]; use an array of numbers": "model(r=[[['a']], [['b']]])",
+        "probability: got [[[1.0]], [[1.0, 2.0]]]; use an array": "model(p=[[[1.0]], [[1.0, 2.0]]])",
+        "panels: got 'x'; use a tuple of": "finite(model(), panels='x')",
+        "Panel.states: got 2; there are 2 states": "finite(model(), panels=(Panel('', ((0, 2),)),))",
+        "outcomes: got {0: {0: 5}}; use P[s][a] = [": "TabularModel.of({0: {0: 5}}, [1.0])",
+        "outcomes: got {1: {0: []}}; use P[s][a] = [": "TabularModel.of({1: {0: []}}, [1.0])",
+        "outcomes: got [[[(1.0, 0, 0.0)]]]; use P[s][a] = [": "TabularModel.of([[[(1.0, 0, 0.0)]]], [1.0])",
+        "outcomes: got 3; use P[s][a] = [": "TabularModel.of(3, [1.0])",
+        "outcomes: got []; use P[s][a] = [": "TabularModel.of([], [])",
+    }
+    setup = """
+from kousoku import TabularModel, finite
+from kousoku.core.panel import Panel
+def model(p=[[[1.0]], [[1.0]]], s=[[[0]], [[1]]], r=[[[0]], [[1]]], t=[[[0]], [[1]]]):
+    return TabularModel(p, s, r, t, [1, 0])
+finite(model())
+"""
+    for start, message in refusals(calls, setup).items():
+        assert message.startswith(start), message
+        assert "\n" not in message
+
+
+def test_gymnasiums_tables_are_a_model():
+    outcomes = {0: {0: [(0.25, 1, 2.0, False), (0.75, 0, -1.0, True)]}, 1: {0: [(1.0, np.int64(1), 0, True)]}}
+    model = TabularModel.of(outcomes, np.array([1.0, 0.0]))
+    assert np.asarray(model.probability).tolist() == [[[0.25, 0.75]], [[1.0, 0.0]]]
+    assert np.asarray(model.next_state).tolist() == [[[1, 0]], [[1, 1]]]
+    assert np.asarray(model.reward).tolist() == [[[2.0, -1.0]], [[0.0, 0.0]]]
+    assert np.asarray(model.terminated).tolist() == [[[False, True]], [[True, False]]]
+    assert float(optimal_return(model, 9)) == 0.25 * 2.0 - 0.75
+    finite(model)
 
 
 @pytest.mark.parametrize("third", [0.0, 0.3333])

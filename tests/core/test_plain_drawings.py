@@ -139,7 +139,7 @@ def test_panels_are_looked_at_before_anything_is_trained(tmp_path):
     assert check_panels([SINGLE], 4) == (SINGLE,)
     out = tmp_path / "run"
     for shown, told in (
-        (SINGLE, "return a tuple of"),
+        (SINGLE, "use a tuple of"),
         ((Panel("", ((0, 9),)),), "got 9; there are 4 states"),
         (None, "ValueError: no panels today"),
     ):

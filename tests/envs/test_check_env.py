@@ -157,6 +157,28 @@ def test_a_time_limit_is_none_or_a_count(limit):
     ks.check_env(Corridor(time_limit=5), steps=10)
 
 
+class Timeless(ks.Env):
+    """All but a time limit."""
+
+    observation_space = property(lambda self: Discrete(2))
+    action_space = property(lambda self: Discrete(2))
+
+    def reset(self, key):
+        raise AssertionError("it cannot be made")
+
+    def step(self, key, state, action):
+        raise AssertionError("it cannot be made")
+
+
+def test_a_class_without_a_time_limit_is_told_how_to_write_one():
+    with pytest.raises(
+        ks.ConfigError, match=r"^Timeless.time_limit: got nothing; write `time_limit: int | None = None"
+    ):
+        Timeless()
+    with pytest.raises(TypeError, match="abstract method"):
+        ks.Env()
+
+
 def test_spaces_are_ours():
     with pytest.raises(ContractError, match="observation_space is a int: use Discrete, MultiDiscrete, Box or Dict"):
         ks.check_env(Corridor(spaces=(10, Discrete(2))))

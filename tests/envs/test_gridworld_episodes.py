@@ -112,12 +112,31 @@ def test_one_who_stands_where_a_wall_appears_can_leave_but_not_come_back():
     assert int(env.step(KEY, below, jnp.int32(UP))[0].cell) == 5
 
 
-def test_model_and_picture_are_of_the_last_map_and_the_scene_of_the_present_one():
+def test_model_and_picture_are_of_the_map_that_a_state_is_in_or_a_reset_begins_in_and_so_is_the_scene():
     env = ks.gridworld([BEFORE, AFTER], change_at=(5,))
-    assert env.model().next_state[0, RIGHT, 0] == 0
-    assert env.panels()[0].states == ((0, -1, 2, 3), (4, 5, 6, 7))
+    begun = env.reset(KEY)[0]
+    for world, beside, row in (
+        (env, 1, (0, 1, 2, 3)),
+        (env.world_at(None), 1, (0, 1, 2, 3)),
+        (env.world_at(begun), 1, (0, 1, 2, 3)),
+        (env.world_at(GridState(begun.cell, jnp.int32(4))), 1, (0, 1, 2, 3)),
+        (env.world_at(GridState(begun.cell, jnp.int32(5))), 0, (0, -1, 2, 3)),
+    ):
+        assert world.model().next_state[0, RIGHT, 0] == beside
+        assert world.panels()[0].states == (row, (4, 5, 6, 7))
     rows = [env.scene(GridState(jnp.int32(0), jnp.int32(clock))) for clock in (4, 5)]
     assert rows[0] != rows[1]
+
+
+def test_the_world_of_a_state_is_an_environment_that_changes_no_more():
+    env = ks.gridworld([BEFORE, AFTER], change_at=(5,), observation="window", window_radius=1)
+    for clock, ahead in ((4, 1), (5, 0)):
+        world = env.world_at(GridState(jnp.int32(0), jnp.int32(clock)))
+        assert world.world_at(None) is world
+        state, timestep = world.reset(KEY)
+        np.testing.assert_array_equal(timestep.obs, env._observe(jnp.int32(0), jnp.int32(clock)))
+        assert [int(world.step(KEY, state, jnp.int32(RIGHT))[0].cell) for _ in range(9)] == [ahead] * 9
+    assert ks.gridworld(BEFORE).world_at(None) == ks.gridworld(BEFORE)
 
 
 @pytest.mark.full("covered")

@@ -5,6 +5,8 @@ References:
     Sutton, Precup and Singh, Between MDPs and semi-MDPs, Artificial Intelligence 112 (1999), section 3.
 """
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -159,9 +161,11 @@ def test_dyna_maze_takes_14_steps():
 def test_the_way_before_and_after_the_change(id, before, after, change):
     env = ks.make(id)
     assert [*env.change_at] == [change]
-    assert [*shortest(env.exact[0]).values()] == [before]
-    assert [*shortest(env.exact[1]).values()] == [after]
-    assert steps_to_the_goal(id) == after, "the model is the last map's"
+    assert steps_to_the_goal(id) == before, "the model is the map's that a reset begins in"
+    begun, _ = env.reset(jax.random.key(0))
+    for clock, steps in ((change - 1, before), (change, after)):
+        world = env.world_at(dataclasses.replace(begun, clock=jnp.int32(clock)))
+        assert [*shortest(world.model()).values()] == [steps]
     assert np.flatnonzero(env.model().start).tolist() == [5 * 9 + 3]
 
 

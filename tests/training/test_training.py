@@ -301,12 +301,12 @@ def test_a_block_takes_about_a_second_so_that_signals_are_heard(monkeypatch, sec
     state = TrainState(jnp.zeros(1), (), (), (), ())
     run = host.OngoingRun(state, RunProgress(), FiniteCheck(state, 1), lambda state: state)
     loop, steps = Slow(clock, seconds), [0]
-    for _ in range(5):
+    for _ in range(host.SHORT_BLOCKS + 3):
         host._advance(loop, run, 1_000_000)
         steps.append(run.progress.step)
     blocks = np.diff(steps)
-    assert blocks[:2].tolist() == [100, 100]
-    assert np.abs(blocks[2:] - 100 * iterations).max() <= 100
+    assert blocks[: host.SHORT_BLOCKS].tolist() == [100] * host.SHORT_BLOCKS
+    assert np.abs(blocks[host.SHORT_BLOCKS :] - 100 * iterations).max() <= 100
     assert run.progress.first_block_seconds == 9.0 + 100 * seconds
     host._advance(loop, run, run.progress.step + 100)
     assert run.progress.step == steps[-1] + 100

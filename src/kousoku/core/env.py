@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import equinox as eqx
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
+from .errors import ConfigError
 from .model import TabularModel
 from .panel import Panel
 from .scene import Scene
@@ -34,6 +35,13 @@ class Env(eqx.Module):
     """
 
     time_limit: eqx.AbstractVar[int | None]
+
+    def __new__(cls, *args: Any, **kwargs: Any):
+        """Refuses a class that is whole but for a time limit, in words that say how to write one."""
+        del args, kwargs
+        if set(cls.__abstractvars__) == {"time_limit"} and not inspect.isabstract(cls):
+            raise ConfigError(f"{cls.__name__}.time_limit", ..., "write `time_limit: int | None = None` in the class")
+        return super().__new__(cls)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Makes a field `time_limit: int = 200` the structure that it always is, as `eqx.field(static=True)` does."""
@@ -72,6 +80,14 @@ class Env(eqx.Module):
         del state
         return self.reset(key)
 
+    def world_at(self, state: Any) -> "Env":
+        """Returns the environment as it is in a concrete state, or, for None, as a reset begins it, changing no more.
+
+        One that does not change over its lifetime is itself, always, and need not say so.
+        """
+        del state
+        return self
+
     @property
     def records_info(self) -> bool:
         """Whether runs record the means of its info by default, as agents are measured by them."""
@@ -88,7 +104,10 @@ class Finite(Protocol):
     """An environment with finitely many states that tells its exact transition probabilities."""
 
     def model(self) -> TabularModel:
-        """Returns the exact model, indexed by the environment's index observation."""
+        """Returns the exact model of the world that a reset begins in, indexed by the environment's index observation.
+
+        That of a later one, where it changes, is `env.world_at(state).model()`.
+        """
         ...
 
     def panels(self) -> tuple[Panel, ...]:

@@ -13,6 +13,7 @@ import math
 import numbers
 import os
 import pickle
+import re
 import traceback
 from collections.abc import Callable, Iterable
 from typing import Any, TypeGuard
@@ -54,7 +55,7 @@ class ConfigError(ValueError):
 
 
 class EnvError(RuntimeError):
-    """An environment on the host failed while it was used: one line names it, and says what it raised."""
+    """An environment failed while it was used: one line names it, and says what it raised or did."""
 
 
 class _Shown(str):
@@ -81,7 +82,9 @@ def shorten(value: object, limit: int = 60) -> str:
 
 
 def nearest(word: str, known: Iterable[str], count: int = 3, least: float = 0.5) -> list[str]:
-    """Returns names that a user may have meant, best first; case does not count.
+    """Returns names that a user may have meant, best first: alike ones, then those of which it is a part, as "ucb" is.
+
+    Neither case nor the sign between parts counts.
 
     Args:
         word: what was written.
@@ -89,8 +92,10 @@ def nearest(word: str, known: Iterable[str], count: int = 3, least: float = 0.5)
         count: how many to return at most.
         least: how alike they have to be, of 1 for the same.
     """
-    by_folded = {name.casefold(): name for name in known}
-    return [by_folded[name] for name in difflib.get_close_matches(word.casefold(), by_folded, n=count, cutoff=least)]
+    folded, by_folded = word.casefold(), {name.casefold(): name for name in known}
+    alike = difflib.get_close_matches(folded, by_folded, n=count, cutoff=least)
+    of_it = [name for name in by_folded if folded in re.split("[_-]", name) and name not in alike]
+    return [by_folded[name] for name in [*alike, *of_it][:count]]
 
 
 def is_number(value: object) -> TypeGuard[float]:

@@ -73,7 +73,7 @@ def check_panels(panels: Any, num_states: int) -> tuple[Panel, ...]:
         ConfigError: for what is no tuple of panels, or a state beyond the last.
     """
     if not isinstance(panels, tuple | list) or not all(isinstance(panel, Panel) for panel in panels):
-        raise ConfigError("panels", panels, "return a tuple of kousoku.core.panel.Panel; () for no picture")
+        raise ConfigError("panels", panels, "use a tuple of kousoku.core.panel.Panel; () for no picture")
     for panel in panels:
         largest = max(max(row) for row in panel.states)
         if largest >= num_states:

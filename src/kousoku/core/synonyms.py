@@ -90,6 +90,8 @@ NEAR: dict[str, tuple[str, str]] = {
     "num_episodes": ("steps", "as training is counted in environment steps"),
     "episodes": ("steps", "as training is counted in environment steps"),
     **dict.fromkeys(("max_steps", "max_timesteps", "frames", "num_frames", "total_frames", "max_frames"), _STEPS),
+    "grid": ("map", "which is drawn in characters"),
+    "desc": ("custom_map", "which is Gymnasium's desc"),
     **dict.fromkeys(("max_episode_steps", "max_episode_length", "episode_length"), ("time_limit", "in steps")),
     "eps": ("epsilon", "the probability of a random action"),
     "eval_freq": ("eval_every", "which counts environment steps of each agent"),
@@ -265,19 +267,21 @@ def our_name(name: str, known: Collection[str]) -> str:
 def meant(name: str, known: Collection[str]) -> str | None:
     """Returns a hint at what means the same or nearly so, mostly a known name; None for a word that is in no table.
 
-    Names may be written as in Python or as in the shell.
+    Names may be written as in Python or as in the shell, an environment's with their prefix or without it.
 
     Examples:
         >>> meant("--save-freq", ["--steps", "--checkpoint-every"])
         "use '--checkpoint-every', which counts environment steps of each agent"
+        >>> meant("--map", ["--wrap", "--env.map"])
+        "did you mean '--env.map'?"
     """
-    plain, written = _plain(name), {_plain(each): each for each in known}
-    if plain in written:
-        return f"did you mean {written[plain]!r}?"
+    plain, written = _plain(name).removeprefix("env."), {_plain(each): each for each in known}
+    if found := written.get(plain) or written.get(f"env.{plain}"):
+        return f"did you mean {found!r}?"
     same = SAME.get(plain, ())
     if found := next((written[_plain(ours)] for ours in same if _plain(ours) in written), None):
         return f"use {found!r}"
-    ours, what = _near(name)
+    ours, what = _near(plain)
     if found := written.get(ours) or written.get(f"env.{ours}"):
         return f"use {found!r}, {what}"
     missing = f"it means {same[0]!r}, which does not exist here" if same and not is_elsewhere(name) else None

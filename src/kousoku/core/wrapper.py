@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import equinox as eqx
@@ -77,6 +78,11 @@ class Wrapper(Env):
     def step(self, key: PRNGKeyArray, state: Any, action: PyTree[Array]) -> tuple[Any, Timestep]:
         """Takes one action."""
         return self.env.step(key, state, action)
+
+    def world_at(self, state: Any) -> Env:
+        """Returns the wrapper around the environment inside as that is in a state."""
+        inside = self.env.world_at(None if state is None else self.inner_state(state))
+        return self if inside is self.env else dataclasses.replace(self, env=inside)
 
     def inner_state(self, state: Any) -> Any:
         """Returns the state of the environment inside; also of stacked states."""

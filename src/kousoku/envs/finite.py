@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ..core.env import Env
 from ..core.model import TabularModel, check_model
-from ..core.panel import Panel
+from ..core.panel import Panel, check_panels
 from ..core.scene import Scene
 from ..core.spaces import Discrete
 from ..core.timestep import Timestep
@@ -150,7 +150,9 @@ def finite(
         scene: what to draw for a state; a frozen dataclass with `__call__` keeps two equal environments equal.
 
     Raises:
-        ConfigError: if the tables are no Markov decision process, or the time limit is no whole number above 0.
+        ConfigError: if the tables are no Markov decision process, the panels show no states of it, or the time limit is
+            no whole number above 0.
     """
-    limit = check_limit(time_limit)
-    return FiniteEnv(tables=OutcomeTable.of(model), exact=model, picture=panels, time_limit=limit, scene=scene)
+    limit, tables = check_limit(time_limit), OutcomeTable.of(model)
+    picture = check_panels(panels, model.num_states)
+    return FiniteEnv(tables=tables, exact=model, picture=picture, time_limit=limit, scene=scene)

@@ -117,12 +117,15 @@ class DAgger(Agent):
         """Returns the agent with its expert: the optimal policy of the environment, if none is given.
 
         Raises:
-            ConfigError: if none is given for an environment that tells no exact model.
+            ConfigError: if none is given for an environment that tells no exact model, or changes over its lifetime.
         """
         if self.expert is not None:
             return self
         if not isinstance(env, Finite) or not isinstance(env.observation_space, Discrete):
             raise ConfigError("expert", None, f"give one, of an action for each state; {PLANNED}")
+        if env.world_at(None) is not env:
+            fix = "give one: this world changes while the agent learns, and a plan is for one of its maps alone"
+            raise ConfigError("expert", None, fix)
         best = np.argmax(jax.device_get(value_iteration(env.model(), self.discount).policy), axis=-1)
         return dataclasses.replace(self, expert=tuple(int(action) for action in best))
 

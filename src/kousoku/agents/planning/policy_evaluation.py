@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ...core.arguments import understood
 from ...core.errors import ConfigError
 from ...core.model import TabularModel
 from ...ops.planning import Values
@@ -14,6 +15,7 @@ from ...ops.trees import to_device
 from .sweeps import MAX_SWEEPS, Problem, Sweeps, is_concrete, known, prepare, sweep
 
 
+@understood()
 def policy_evaluation(
     model: TabularModel,
     policy: Float[Array | np.ndarray, "S A"],

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
+from ...core.arguments import understood
 from ...core.model import TabularModel
 from ...ops.planning import Values, advantage, greedy, rounding
 from .policy_evaluation import evaluate
@@ -17,6 +18,7 @@ from .value_iteration import Plan, plan_of
 MAX_IMPROVEMENTS = 1_000
 
 
+@understood()
 def policy_iteration(
     model: TabularModel,
     discount: float | Float[Array, ""],

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from ...core.arguments import understood
 from ...core.model import TabularModel
 from ...ops.planning import Values, advantage, expected_backup, greedy, residual, rounding
 from .sweeps import MAX_SWEEPS, Problem, Sweeps, known, prepare, sweep
@@ -34,6 +35,7 @@ class Plan(eqx.Module):
     converged: Bool[Array, ""]
 
 
+@understood()
 def value_iteration(
     model: TabularModel,
     discount: float | Float[Array, ""],
@@ -45,7 +47,8 @@ def value_iteration(
     Args:
         model: the exact tables.
         discount: gamma in [0, 1].
-        tolerance: distance from the exact values, in units of the largest one.
+        tolerance: distance from the values that are exact for the discount as float32 rounds it, in units of the
+            largest one; rounding alone may move them by 3e-8 / (1 - gamma) of it.
         max_sweeps: sweeps after which the search is given up; `converged` is False then.
 
     Raises:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -88,18 +89,31 @@ class GridWorld(Env):
         clock = None if state.clock is None else state.clock + 1
         return GridState(cell, clock), Timestep(self._observe(cell, clock), reward, terminated, jnp.array(False))
 
+    def world_at(self, state: GridState | None) -> GridWorld:
+        """Returns the world of one map: the one of a concrete state's phase, the first for None."""
+        if not self._changes:
+            return self
+        phase = 0 if state is None else self._concrete_phase(state)
+        return dataclasses.replace(
+            self,
+            tables=OutcomeTable.of(self.exact[phase]),
+            exact=(self.exact[phase],),
+            planes=self.planes[phase : phase + 1],
+            change_at=self.change_at[:0],
+            layouts=(self.layouts[phase],),
+        )
+
     def model(self) -> TabularModel:
-        """Returns the exact model; of the last map, where the map changes."""
-        return self.exact[-1]
+        """Returns the exact model; of the first map, where the map changes."""
+        return self.exact[0]
 
     def panels(self) -> tuple[Panel, ...]:
-        """Draws the map (the last one, where it changes)."""
-        return (grid_panel(self.layouts[-1], self.rules),)
+        """Draws the map (the first one, where it changes)."""
+        return (grid_panel(self.layout, self.rules),)
 
     def scene(self, state: GridState) -> Scene:
         """Draws the map with the agent on it."""
-        phase = 0 if state.clock is None else np.sum(state.clock >= np.asarray(self.change_at))
-        return grid_scene(self.layouts[int(phase)], int(state.cell))
+        return grid_scene(self.layouts[self._concrete_phase(state)], int(state.cell))
 
     @property
     def _changes(self) -> bool:
@@ -109,6 +123,9 @@ class GridWorld(Env):
         if clock is None:
             return None
         return jnp.sum(clock >= jnp.asarray(self.change_at), dtype=jnp.int32)
+
+    def _concrete_phase(self, state: GridState) -> int:
+        return 0 if state.clock is None else int(np.sum(np.asarray(state.clock) >= np.asarray(self.change_at)))
 
     def _begin(self, key: PRNGKeyArray, clock: Int[Array, ""] | None) -> tuple[GridState, Timestep]:
         cell = self.tables.draw_start(key)
@@ -249,7 +266,7 @@ def _check_teleports(
         raise ConfigError("teleports", teleports, "use a dict {(row, column): ((row, column), reward)}")
     checked = []
     for here, gateway in teleports.items():
-        if not isinstance(gateway, Sequence) or len(gateway) != 2:
+        if not isinstance(gateway, Sequence) or len(gateway) != 2 or not isinstance(gateway[0], Sequence):
             raise ConfigError(f"teleports[{here}]", gateway, "use ((row, column), reward)")
         there, reward = gateway
         check_number(f"teleports[{here}] reward", reward, low=-LARGEST_REWARD, high=LARGEST_REWARD)

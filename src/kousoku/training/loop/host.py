@@ -18,6 +18,7 @@ from ...core.errors import EnvError
 from ..config import TrainConfig
 from ..devices import without_padding
 from ..guards.finite_check import FiniteCheck, NonFinite
+from ..guards.observation_check import observed_outside
 from ..io import checkpoints, run_folder
 from ..io.checkpoints import Checkpoint
 from ..io.run_progress import RunProgress
@@ -31,6 +32,8 @@ from .base import TrainLoop
 from .results import TrainJob, final_state, play, q_values
 
 BLOCK_SECONDS = 1.0
+SHORT_BLOCKS = 8
+"""The first blocks, of one iteration each: at the end of each the observations are looked at."""
 MOST_VISITS = 1 << 30
 CHECKPOINT_SECONDS = 60.0
 CHECKPOINT_SHARE = 20.0
@@ -49,7 +52,7 @@ class OngoingRun:
         failure: what the check found; None if all is well.
         saved: the step of the last checkpoint, or at which all was looked at as for one.
         saved_at, saving: when that was, and the seconds that it took.
-        compiled: whether a block has run here.
+        blocks: how many have run here.
         pace: how many steps the next one may have, at least one iteration.
     """
 
@@ -61,7 +64,7 @@ class OngoingRun:
     saved: int = -1
     saved_at: float = field(default_factory=time.monotonic)
     saving: float = 0.0
-    compiled: bool = False
+    blocks: int = 0
     pace: int = 1
 
 
@@ -92,8 +95,9 @@ def learn(loop: TrainLoop, run: OngoingRun, job: TrainJob, kept: bytes) -> None:
             while progress.step < until and not job.stop:
                 _advance(loop, run, until)
                 _count_out_visits(run, job.population.size)
-                if loop.error is not None:
-                    job.stop.told, job.stop.error = True, loop.error
+                error = loop.error or observed_outside(job.population.env(0), run.state.slots)
+                if error is not None:
+                    job.stop.told, job.stop.error = True, error
             if progress.step < until:
                 progress.score = progress.score if progress.step == progress.since else None
                 _checkpoint(run, job)
@@ -113,7 +117,7 @@ def learn(loop: TrainLoop, run: OngoingRun, job: TrainJob, kept: bytes) -> None:
 def _advance(loop: TrainLoop, run: OngoingRun, until: int) -> None:
     """Advances by one block of about `BLOCK_SECONDS`: only between blocks does Python hear a signal.
 
-    Its time is measured to the end of the computation. The first one, which compiles, and the second are short.
+    Its time is measured to the end of the computation. The first ones, of which one compiles, are short.
     """
     progress, at = run.progress, run.progress.step
     began = time.perf_counter()
@@ -121,11 +125,11 @@ def _advance(loop: TrainLoop, run: OngoingRun, until: int) -> None:
     jax.block_until_ready(run.state)
     spent = time.perf_counter() - began
     progress.seconds += spent
-    if run.compiled:
-        run.pace = max(1, int((progress.step - at) * BLOCK_SECONDS / max(spent, 1e-6)))
-    elif at == 0:
+    run.blocks += 1
+    if run.blocks == 1 and at == 0:
         progress.first_block_seconds = spent
-    run.compiled = True
+    if run.blocks >= SHORT_BLOCKS:
+        run.pace = max(1, int((progress.step - at) * BLOCK_SECONDS / max(spent, 1e-6)))
 
 
 def _count_out_visits(run: OngoingRun, members: int) -> None:

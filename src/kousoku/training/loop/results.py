@@ -16,7 +16,7 @@ from ...agents.options import describe
 from ...collectors.streams import fold_in_each
 from ...core.agent import Agent
 from ...core.collector import TrainState
-from ...core.env import Finite
+from ...core.env import Env, Finite
 from ...core.errors import ConfigError, EnvError
 from ...core.model import TabularModel
 from ...core.record import RunRecord
@@ -30,9 +30,9 @@ from ..guards.interrupt import StopRequest
 from ..io import provenance, run_folder
 from ..io.checkpoints import RunWarning
 from ..io.run_progress import RunProgress
-from ..io.tree_io import to_arrays
+from ..io.tree_io import pick_member, to_arrays
 from ..metrics.metric_sums import MetricSums
-from ..population import PointEnvs, Population
+from ..population import Population
 
 UNSEEN_STREAM = 0x756E7365
 
@@ -133,7 +133,8 @@ def finish(job: TrainJob, state: Any, progress: RunProgress, failure: str | None
 
 def collect(job: TrainJob, state: Any, progress: RunProgress, status: str, failure: str | None = None) -> Trained:
     """Makes a record of what was learned so far, without an evaluation; nothing is saved."""
-    now, population, env = final_state(job, state), job.population, job.population.env(0)
+    now, population = final_state(job, state), job.population
+    worlds = _worlds(population, now)
     record = RunRecord(
         path=job.folder,
         config=job.asked,
@@ -142,8 +143,8 @@ def collect(job: TrainJob, state: Any, progress: RunProgress, status: str, failu
         member_seed=population.seed,
         member_point=population.point,
         curves=progress.all_curves(),
-        tables=_tables(job, now.agent_state, state.metrics, progress),
-        panels=env.panels() if isinstance(env, Finite) else (),
+        tables=_tables(job, now.agent_state, state.metrics, progress) | _exact(job, worlds),
+        panels=worlds[0].panels() if isinstance(worlds[0], Finite) else (),
     )
     return Trained(record, population, now, job.stop.signal, job.stop.error)
 
@@ -192,15 +193,28 @@ def _tables(job: TrainJob, states: Any, sums: MetricSums, progress: RunProgress)
         tables["visits"] = progress.all_visits(jax.device_get(without_padding(sums.visits, job.population.size)))
     if progress.history:
         tables["q_history"] = np.stack(progress.history)
-    return tables | _exact(job)
+    return tables
 
 
-def _exact(job: TrainJob) -> dict[str, np.ndarray]:
+def _worlds(population: Population, now: FinalState) -> list[Env]:
+    """Returns each environment once, as evaluations begin in it: all its members have taken equally many steps."""
+    members: dict[int, int] = {}
+    for i in np.unique(population.point, return_index=True)[1].tolist():
+        members.setdefault(id(population.env(i)), i)
+    return [_world(population.env(i), now, i) for i in members.values()]
+
+
+def _world(env: Env, now: FinalState, i: int) -> Env:
+    """Returns a member's environment as it is now; states, which may be large, are read where it may have changed."""
+    return env if env.world_at(None) is env else env.world_at(pick_member(now.env_state, i))
+
+
+def _exact(job: TrainJob, worlds: list[Env]) -> dict[str, np.ndarray]:
     """Returns what the exact model tells; nothing where there is none, or the members' environments have several.
 
     Optimal values are of one discount, too: they are left out where the members differ in it.
     """
-    model, time_limit = _shared_model(job.population.envs), job.population.env(0).time_limit
+    model, time_limit = _shared_model(worlds), worlds[0].time_limit
     if model is None:
         return {}
     limit = job.config.eval_max_steps if time_limit is None else time_limit
@@ -210,10 +224,10 @@ def _exact(job: TrainJob) -> dict[str, np.ndarray]:
     return values | {"reachable": reachable(model), "optimal_return": optimal_return(model, limit)}
 
 
-def _shared_model(envs: PointEnvs) -> TabularModel | None:
+def _shared_model(worlds: list[Env]) -> TabularModel | None:
     """Returns the exact model of all environments; None where they differ, or say that with their arguments is none."""
     models: list[TabularModel] = []
-    for env in envs.distinct:
+    for env in worlds:
         if not isinstance(env, Finite):
             return None
         try:
