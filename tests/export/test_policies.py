@@ -302,6 +302,30 @@ def test_names_are_never_code(tmp_path):
     assert not (tmp_path / "owned").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [("nowhere/policy.py", "make it first"), ("folder.py", "that is a folder"), ("policy.txt", "ends in .py or .onnx")],
+)
+def test_a_policy_is_saved_where_a_file_can_be(name, fix):
+    Path("folder.py").mkdir()
+    with pytest.raises(ConfigError, match=f"^path: got '{name}'; .*{fix}"):
+        made("q_learning").save(name)
+
+
+def test_what_a_file_held_stays_where_the_new_one_cannot_be_written(tmp_path, monkeypatch):
+    """As on a disk that is full."""
+    before = made("q_learning").save("policy.py").read_bytes()
+
+    def full(self, data):
+        self.touch()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left"):
+        made("q_learning").save("policy.py")
+    assert [file.read_bytes() for file in tmp_path.iterdir()] == [before]
+
+
 def test_the_file_needs_only_numpy(tmp_path):
     made("cnn").save(tmp_path / "policy.py")
     script = f"""

@@ -341,9 +341,9 @@ def test_what_does_not_fit_is_refused_by_both_names_before_anything_is_written()
     source = ks.train("ppo", "CartPole-v1", out="", eval_episodes=0, **small)
     refused("init_from: got 'ppo'; this run trains a2c", source, "a2c", **A2C)
     refused(r"got 'observation space'; .*Box \(4,\) of float32 .* has Box \(3,\)", source, env="Pendulum-v1", **small)
-    both = r"float32\[4, 8\]'; this agent on this environment needs .*float32\[4, 16\]"
-    refused(both, source, **small | {"hidden": (16,)})
-    refused("got '.*'; this agent on this environment needs", source, **small | {"hidden": (8, 8)})
+    both = r"got 'hidden=\[8\]'; the network of this run has hidden=\[{}\]; give it the same options"
+    refused(both.format("16"), source, **small | {"hidden": (16,)})
+    refused(both.format("8, 8"), source, **small | {"hidden": (8, 8)})
     refused("activation=tanh.*activation=relu", source, **small | {"activation": "relu"})
     refused(
         "got 'normalise_observations=True'; this run has normalise_observations=False; give it the same options",

@@ -100,8 +100,20 @@ def _other_state(trained: TrainedMember, agent: Agent, spec: EnvSpec, state: Any
     if other:
         there, here = (_listed({name: getattr(each, name) for name in other}) for each in (trained.agent, agent))
         return ConfigError("init_from", there, f"this run has {here}; give it the same options")
+    was, now = _differences(trained.agent, agent)
+    if type(trained.agent) is type(agent) and was != now and _with_network_of(trained, agent, spec):
+        return ConfigError("init_from", was, f"the network of this run has {now}; give it the same options")
     there, here = tree_io.difference(tree_io.shapes(state), needed)
     return ConfigError("init_from", there, f"this agent on this environment needs {here}; give it the same options")
+
+
+def _with_network_of(trained: TrainedMember, agent: Agent, spec: EnvSpec) -> bool:
+    """Tells whether with the network's options of the run the state would be of the same shapes."""
+    try:
+        same = dataclasses.replace(agent, network=trained.agent.network)  # pyright: ignore[reportAttributeAccessIssue]
+    except (AttributeError, TypeError, ConfigError):
+        return False
+    return tree_io.shapes(_fresh(same, spec)) == tree_io.shapes(trained.state)
 
 
 def _makes_another_state(agent: Agent, name: str, value: Any, spec: EnvSpec) -> bool:

@@ -18,6 +18,7 @@ from ...core.agent import Agent
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError
 from ...core.host import Starts
+from ...core.output_file import output_file
 from ...core.spaces import Dict, Discrete, MultiDiscrete, Space
 from ...export.described import Described, Part
 from ...export.program import depends, trace
@@ -127,10 +128,13 @@ class Policy:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes it as a file of its own: a name that ends in .py for NumPy code, in .onnx for an ONNX model.
 
+        What a file of this name held stays where the new one cannot be written.
+
         Raises:
-            ConfigError: for another ending, or an operation of the network that the format has no rule for.
+            ConfigError: for another ending, a folder, a file in a folder that does not exist, or an operation of the
+                network that the format has no rule for.
         """
-        target = files.typed(path)
+        target = output_file("path", path)
         if target.suffix == ".py":
             from ...export.numpy_file import numpy_file
 
@@ -140,8 +144,8 @@ class Policy:
 
             data = onnx_file(self.described())
         else:
-            raise ConfigError("out", str(path), f"use a name that ends in {' or '.join(WRITERS)}")
-        target.write_bytes(data)
+            raise ConfigError("path", str(path), f"use a name that ends in {' or '.join(WRITERS)}")
+        files.write(target, lambda part: part.write_bytes(data))
         return target
 
     def described(self) -> Described:
