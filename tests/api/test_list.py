@@ -36,7 +36,8 @@ def row(text, id):
     return line
 
 
-def test_everything_is_told_whole_in_eighty_columns(capsys):
+def test_everything_is_told_whole_in_eighty_columns(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     text = printed(capsys)
     assert max(map(len, text.splitlines())) <= 80
     assert "..." not in text

@@ -143,6 +143,15 @@ def test_a_long_curve_is_thinned(ipython):
     assert curve[-1][0] > 2_980_000
 
 
+def test_a_curve_that_stays_lies_in_the_middle_with_one_label():
+    svg = ElementTree.fromstring(progress_svg(0.5, [(10, 1.0), (20, 1.0)], 40))
+    (line,), (label,) = (list(svg.iter(f"{{http://www.w3.org/2000/svg}}{tag}")) for tag in ("polyline", "text"))
+    middle = 0.5 * (3 * notebook.PAD + notebook.HEIGHT)
+    assert {float(point.partition(",")[2]) for point in line.get("points").split()} == {middle}
+    assert label.text == "1"
+    assert float(label.get("y")) == pytest.approx(middle, abs=5)
+
+
 @pytest.mark.parametrize("curve", [[], [(5, 1.0)], [(5, 1.0), (10, 1.0)], [(5, -1e30), (20, 1e30)]])
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_any_curve_can_be_drawn(share, curve):

@@ -108,6 +108,21 @@ def test_an_evaluation_of_a_sweep_shows_its_best_setting(levels, said):
     assert repr(found) == f"<Evaluation: 6 agents x 4 episodes, return of {said} 5.00 (mean, 3 agents)>"
 
 
+@pytest.mark.parametrize(("levels", "best"), [
+    ((0.0, 5.0), ["learning_rate 0.2"]),
+    ((5.0, 5.0), ["learning_rate 0.1", "the first of 2 that tie"]),
+])  # fmt: skip
+def test_a_sweeps_card_names_its_best_setting(levels, best):
+    points = tuple({"learning_rate": 0.1 * (i + 1)} for i in range(2))
+    record = records.make(records.grid_env(), members=3, points=points, reports=20)
+    returns = np.asarray(levels)[record.member_point][:, None] + np.zeros((record.num_members, 4))
+    record = replace(record, evaluation={"return": returns, "length": returns, "truncated": returns > 9})
+    rows = {row[0]: row[1:] for row in Cells(Run(record, None, [])._repr_html_()).rows}
+    assert rows["Best setting"] == best
+    alone = replace(record, points=({},), member_point=0 * record.member_point)
+    assert "Best setting" not in Run(alone, None, [])._repr_html_()
+
+
 @pytest.mark.parametrize("agents", [1, 2, 20])
 def test_an_evaluations_best_has_no_number_where_its_one_episode_chose_it(agents):
     best = evaluation(np.arange(agents)[:, None] + 1).best

@@ -89,6 +89,30 @@ def test_the_best_setting_is_told_without_the_luck_of_the_choice():
     assert ranking.point_told(record, order[0]).over == "10 episodes"
 
 
+@pytest.mark.parametrize(("reports", "said"), [
+    (1, "over the whole of training"),
+    (2, "over the last 10,000 of 20,000 steps"),
+    (15, "over the last 1,334 of 20,000 steps"),
+    (20, "over the last tenth of training"),
+    (205, "over the last tenth of training"),
+])  # fmt: skip
+def test_the_part_of_training_that_is_told_is_named(reports, said):
+    """Few reports have no tenth: half of training, or all of it, must not be called one."""
+    record = records.make(records.grid_env(), members=1, reports=reports)
+    step, returns = record.curves["step"], np.arange(reports)[:, None] + np.float32(1)
+    record = records.replaced(record, evaluation={}, curves={"step": step, "return": returns})
+    assert said in sentence(record)
+    assert ranking.score(record).members == pytest.approx(returns[-max(1, reports // 10) :].mean())
+
+
+def test_the_reason_why_a_run_was_stopped_is_told():
+    record = some(1)
+    facts = record.facts | {"status": "diverged", "trouble": "the reward became nan between steps 1 and 10"}
+    assert ": the reward became nan between steps 1 and 10. Its greedy return" in sentence(
+        records.replaced(record, facts=facts)
+    )
+
+
 def test_ties_are_called_ties():
     record = of_sweep([1.0, 3.0, 3.0, 2.0, 3.0], noise=0.0)
     assert ranking.point_order(record) == [1, 2, 4, 3, 0]

@@ -219,6 +219,18 @@ class TestView:
             assert view_of(trajectory).size < 2
             assert abs(stage_of((trajectory,)).camera(29, 1.5).target[0]) < 1
 
+    def test_what_is_not_drawn_is_not_followed(self):
+        """A mesh, of which there is no picture, flies away from a ball that swings, or from one that stays."""
+        positions = np.zeros((30, 2, 3))
+        positions[:, 0, 0] = np.arange(30)
+        for swing in (0.1, 0.0):
+            positions[:, 1, 2] = swing * np.sin(np.arange(30))
+            trajectory = body_of(positions, Geom("sphere", (0.2, 0, 0), 1))
+            assert not view_of(trajectory).travels
+            assert np.abs(stage_of((trajectory,)).camera(29, 1.5).target).max() < 1
+            (run,) = film3d.payload([trajectory], "")["runs"]
+            assert run["view"]["size"] < 1
+
     @pytest.mark.parametrize("aspect", [0.5, 1.0, 16 / 9])
     @pytest.mark.parametrize("count", [2, 4, 6, 7, 9, 12])
     @pytest.mark.parametrize("high", [0.1, 1.0])

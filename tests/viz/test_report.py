@@ -232,6 +232,30 @@ class TestContent:
         assert groups["Versions"]["jax"] == "0.10.2"
         assert list(groups) == ["Agent", "Environment", "Run", "Versions", "Device"]
 
+    def test_an_environments_numbers_are_told_once_and_a_digest_is_no_setting(self):
+        record = records.grid()
+        env = {"id": "Own-v0", "options": {"scale": 2.0}, "registered": True, "code": "6440b190bb29", "functions": None}
+        sources = {"agent": {}, "env": {"scale": "given"}, "run": {}}
+        config = record.config | {"env": env | {"fields": {"scale": 2.0, "time_limit": 20}}, "sources": sources}
+        groups = {
+            group["title"]: dict(group["rows"]) for group in payload(records.replaced(record, config=config))["config"]
+        }
+        assert groups["Environment"] == {
+            "id": "Own-v0",
+            "options.scale": "2 (given)",
+            "code": "6440b190bb29",
+            "fields.time_limit": "20 (default)",
+        }
+
+    def test_the_spacing_of_reports_that_nobody_asked_for_is_the_real_one(self):
+        record = records.grid()
+        reports = np.arange(1, 4) * 8192
+        curves = {"step": reports, "return": np.ones((3, record.num_members), np.float32)}
+        for given, said in (({}, "every 8,192 steps (default)"), ({"record_every": "given"}, "166 (given)")):
+            config = record.config | {"sources": {"agent": {}, "env": {}, "run": given}}
+            found = payload(records.replaced(record, config=config, curves=curves))["config"]
+            assert {group["title"]: dict(group["rows"]) for group in found}["Run"]["record_every"] == said
+
     def test_memory_is_told_in_words_and_mebibytes(self):
         record = records.grid()
         memory = {"state_mib": 0.0583, "process_peak_mib": 512.25}
@@ -340,6 +364,16 @@ class TestNetwork:
         assert charts[-1]["title"] == "Of my own"
         assert all(chart["series"][0]["low"] is None for chart in charts)
         assert payload(records.grid())["losses"] is None
+
+    def test_of_errors_without_a_known_meaning_the_mean_is_of_absolute_values(self):
+        record = records.network()
+        curves = record.curves | {"bias_error": record.curves["of_my_own"]}
+        told = {
+            chart["name"]: chart["healthy"]
+            for chart in payload(records.replaced(record, curves=curves))["losses"]["charts"]
+        }
+        assert told["bias_error"] == "Mean of absolute values over the updates since the last report."
+        assert told["of_my_own"] == "Mean over the updates since the last report."
 
     @pytest.mark.full("covered")
     def test_losses_of_an_agent_are_explained_by_what_they_are_there(self):

@@ -340,6 +340,26 @@ def test_where_all_settings_are_drawn_none_is_said_to_be_missing(probed):
     assert "not drawn" not in found["lead"] + found["legend"]
 
 
+def test_where_most_settings_tie_the_page_says_so_and_marks_none_of_them(probed):
+    points = tuple(point | {"discount": d} for point in PAIRS for d in (0.9, 1.0))
+    script = """
+        probe.lead = text("#curves .lead");
+        probe.note = text("#sweep .pairs .note");
+        probe.thick = all("#sweep .parallel .best").length;
+    """
+    for tied, lead, thick in (
+        (17, "Of the 17 settings that tie for the best the first 4 are in colour, the others thin and grey.", 0),
+        (5, "Of the 5 settings that tie for the best the first 4 are in colour, the others thin and grey.", 5),
+        (3, "The best 4 settings are in colour, the others thin and grey.", 3),
+    ):
+        record = records.make(records.grid_env(), members=1, points=points, reports=20)
+        returns = np.where(np.arange(len(points)) < tied, 1.0, 0.5)[:, None] + np.zeros((1, 2))
+        found = probed(records.replaced(record, evaluation={"return": returns, "length": returns}), script)
+        assert lead in found["lead"]
+        assert found["thick"] == thick
+        assert ("thick: those that tie" in found["note"]) == bool(thick)
+
+
 PAIRS = tuple({"learning_rate": a, "epsilon": e} for a in (0.1, 0.2, 0.5) for e in (0.05, 0.1, 0.3))
 READ_GRID = """
     probe.ticks = all("#sweep .pairgrid .ticks text").map((node) => node.textContent);
@@ -560,6 +580,40 @@ def test_losses_are_read_together(probed):
     assert (found["first"][7], found["last"][7]) == ("0.000300", "0.000300")
     assert 0.6 < float(found["first"][2]) < 0.75
     assert 0.15 < float(found["last"][2]) < 0.25
+
+
+def test_of_many_metrics_of_ones_own_most_are_folded_away(probed):
+    record = records.network(members=1)
+    own = {f"own{i}": record.curves["of_my_own"] for i in (1, 10, 100, *range(2, 10))}
+    found = probed(
+        records.replaced(record, curves=record.curves | own),
+        """
+        const names = (where) => all(where + " > .thirds h3").map((node) => node.firstChild.textContent);
+        probe.shown = names("#losses");
+        probe.folded = names("#losses details");
+        probe.summary = text("#losses summary");
+        probe.lead = text("#losses .lead");
+        at("#losses details").open = true;
+        await until(() => all("#losses .third").every((chart) => chart.querySelector("canvas")));
+        """,
+    )
+    names = found["shown"] + found["folded"]
+    assert names[len(LOSSES) :] == ["Of my own", *(f"Own{i}" for i in (*range(1, 11), 100))]
+    assert len(found["shown"]) == 24
+    assert found["summary"] == f"{len(names) - 24} more"
+    assert "where that is known, what is usual" in found["lead"]
+
+
+@pytest.mark.parametrize(("width", "mobile"), [(1200, False), (390, True)])
+def test_a_name_that_does_not_end_makes_no_page_wider(width, mobile, drawn):
+    record = records.network(members=1)
+    record = records.replaced(record, curves=record.curves | {f"info.{'a' * 120}": record.curves["reward"]})
+    page = drawn(record, size=(width, 900), mobile=mobile)
+    page.run(f'{PROBE} await until(() => at("#curves .half .chart canvas")); await frame(); await frame();')
+    across = page.run(
+        "const { scrollWidth, clientWidth } = document.documentElement; return [scrollWidth, clientWidth]"
+    )
+    assert across[0] == across[1]
 
 
 @pytest.mark.full("covered")

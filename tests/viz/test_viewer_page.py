@@ -1,5 +1,7 @@
 """The player in three dimensions in a real browser: what it draws, what it answers to, and that names stay text."""
 
+import dataclasses
+
 import figures
 import numpy as np
 import pytest
@@ -251,6 +253,22 @@ def test_values_are_drawn_under_the_scrub_bar(probed):
     assert found["half"] == pytest.approx(0.975, abs=0.02)
     assert found["cursor"] == pytest.approx(0.5, abs=0.01)
     assert found["clear"]
+
+
+def test_values_that_go_on_below_lie_above_a_shadow_until_their_end(show):
+    """It is seen beside the buttons, in the room at the left edge."""
+    values = {f"a value with a name {i}": np.arange(4.0) for i in range(14)}
+    for shown, shaded in ((values, True), (dict(list(values.items())[:2]), False)):
+        page = show(dataclasses.replace(figures.walk(4), values=shown), size=(700, 760))
+        x, y = page.run(
+            f"{LOOK} await frame(); const box = at('.chips').getBoundingClientRect();"
+            "return [box.left + 1, box.bottom - 2];"
+        )
+        dark = [int(page.screenshot()[int(y), int(x)].max())]
+        page.run("document.querySelector('.chips').scrollTop = 1e6; await new Promise(requestAnimationFrame);")
+        dark.append(int(page.screenshot()[int(y), int(x)].max()))
+        assert (dark[0] < 245) == shaded
+        assert dark[1] == 255
 
 
 @pytest.mark.parametrize(("height", "rows"), [(760, 3.5), (600, 2.5)])

@@ -19,6 +19,7 @@ from .. import __version__
 from ..core.errors import ConfigError, EnvError, nearest
 from ..core.synonyms import COMMANDS_ELSEWHERE
 from ..training.guards.interrupt import SIGNALS, left_to_caller
+from .wrapped import fill
 
 IMPORT = "--import"
 COMMANDS = {
@@ -39,19 +40,10 @@ COMMANDS = {
 # A module named like a builtin would hide it here once it is imported.
 MODULES = {"list": "catalogue"}
 
-USAGE = "\n".join(
-    [
-        "usage: kousoku COMMAND ...",
-        "",
-        "Reinforcement learning compiled end to end in JAX.",
-        "",
-        "commands:",
-        *(f"  {name:<12}{what}" for name, what in COMMANDS.items()),
-        "",
-        "`kousoku COMMAND --help` shows the options of a command; each takes --import FILE, which registers what is",
-        "your own. Try:",
-        "  kousoku train q_learning GridWorld-v0 --steps 100_000 --seeds 30",
-    ]
+TRY = "kousoku train q_learning GridWorld-v0 --steps 100_000 --seeds 30"
+HELP = (
+    "`kousoku COMMAND --help` shows the options of a command; each takes --import FILE, which registers what is your "
+    "own. Try:"
 )
 
 
@@ -61,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words[:1] == ["help"]:
         words = [*words[1:2], "--help"]
     if not words or words[0] in ("-h", "--help"):
-        print(USAGE)
+        print(_usage())
         return 0 if words else 2
     if words[0] in ("-V", "--version", "version"):
         print(f"kousoku {__version__}")
@@ -91,6 +83,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         told = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
         print(f"kousoku: {told}", file=sys.stderr)
         return 1
+
+
+def _usage() -> str:
+    """Returns what the program can do."""
+    commands = "\n".join(fill(what, f"  {name:<12}") for name, what in COMMANDS.items())
+    what = fill("Reinforcement learning compiled end to end in JAX.")
+    return f"usage: kousoku COMMAND ...\n\n{what}\n\ncommands:\n{commands}\n\n{fill(HELP)}\n  {TRY}"
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str]]:

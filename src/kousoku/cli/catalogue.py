@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import sys
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +12,7 @@ from ..core.registry import Registry
 from ..envs import ENVS
 from . import index
 from .options import Option, parse
+from .wrapped import fill, width
 
 if TYPE_CHECKING:
     from ..training.presets import Preset
@@ -44,8 +42,8 @@ def run(words: Sequence[str]) -> int:
         raise ConfigError("list", what, f"did you mean {close[0]!r}?" if close else "`kousoku list` shows all")
     _print_agents(agents)
     _print_envs(envs)
-    print("\n`kousoku list ID` tells more of one, `kousoku train AGENT ENV` trains.")
-    print("`kousoku list gymnax:` shows those of another library, docs/in.md which.")
+    print("\n" + fill("`kousoku list ID` tells more of one, `kousoku train AGENT ENV` trains."))
+    print(fill("`kousoku list gymnax:` shows those of another library, docs/in.md which."))
     return 0
 
 
@@ -88,7 +86,7 @@ def _print_envs(ids: list[str]) -> None:
     for kinds, members in groups.items():
         print(f"\nenvironments: {kinds}" if kinds else "\nenvironments that need an option")
         if kinds:
-            print(_fill("for ", ", ".join(_families(index.agents(kinds, members[0])))))
+            print(fill(", ".join(_families(index.agents(kinds, members[0]))), "for "))
         longest = max(map(len, members))
         _print_rows([(f"{id:<{longest}}  {rows[id].sizes}".rstrip(), _told(ENVS, id)) for id in members])
     if missing:
@@ -162,30 +160,19 @@ def _described(space: Any) -> str:
 def _tell(name: str, text: str) -> None:
     """Prints a fact on as many lines as it needs; nothing if there is none."""
     if text:
-        print(_fill(f"{INDENT}{name:<14}", text))
+        print(fill(text, f"{INDENT}{name:<14}"))
 
 
 def _print_rows(rows: Sequence[tuple[str, str]]) -> None:
     """Prints names with what is told of each, beside them where there is room; what neighbours share, once."""
     longest = max(len(name) for name, _ in rows)
-    beside, before = longest <= _width() // 2, None
+    beside, before = longest <= width() // 2, None
     for name, text in rows:
         start = f"{INDENT}{name:<{longest}}{GAP}"
         if text != before and beside:
-            print(_fill(start, text))
+            print(fill(text, start))
         else:
             print(start.rstrip())
         if text != before and not beside:
-            print(_fill(3 * INDENT, text))
+            print(fill(text, 3 * INDENT))
         before = text
-
-
-def _fill(start: str, text: str) -> str:
-    """Returns a text on as many lines as it needs, below its beginning, which stands behind a start."""
-    rest = " " * len(start)
-    return textwrap.fill(text, _width(), initial_indent=start, subsequent_indent=rest, break_on_hyphens=False)
-
-
-def _width() -> int:
-    """Returns the columns of the terminal; 80 where there is none."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 80

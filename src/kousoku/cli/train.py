@@ -18,9 +18,11 @@ from ..training.presets import Preset, preset
 from .made_by_id import agent_options, env_options, env_values
 from .options import THOUSANDS, Option, hyper_parameter, numbers, parse
 from .settings import SEED, changeable_options, setting_options, setting_values
+from .wrapped import fill
 
 WHAT = "Train agents on an environment, evaluate them greedily, and write a run folder with a report."
 LISTS = "A number may be a list, as in 0.1,0.5: every combination is trained."
+GO_ON = "`kousoku resume RUN` goes on with a run that was stopped."
 RESUME = Option("resume", None, "RUN", "the run folder")
 WRAP = Option(
     "wrap",
@@ -181,8 +183,9 @@ def _show_help(name: str, what: str, ids: list[str], words: list[str]) -> NoRetu
         raise ConfigError(missing, ..., f"say which: kousoku {name} AGENT ENV; `kousoku list` shows them")
     if ids:
         parse(f"{name} {ids[0]} ENV", what, [*run_options(Preset()), *agent_options(ids[0], Preset())], words)
-    print(f"usage: kousoku {name} AGENT ENV [options]\n\n{what}\n")
-    print(f"agents: {', '.join(AGENTS.ids())}\nenvironments: {', '.join(ENVS.ids())}\n")
-    print(f"`kousoku {name} ppo --help` shows the options of an agent, and `kousoku {name} ppo CartPole-v1 --help`")
-    print("those of both, with the preset for the two. `kousoku resume RUN` goes on with a run that was stopped.")
+    print(f"usage: kousoku {name} AGENT ENV [options]\n\n{fill(what)}\n")
+    print(fill(f"agents: {', '.join(AGENTS.ids())}"))
+    print(fill(f"environments: {', '.join(ENVS.ids())}") + "\n")
+    of_both = f"`kousoku {name} ppo CartPole-v1 --help` those of both, with the preset for the two"
+    print(fill(f"`kousoku {name} ppo --help` shows the options of an agent, and {of_both}. {GO_ON}"))
     raise SystemExit(0)

@@ -56,8 +56,9 @@ def run_card(record: RunRecord) -> str:
     """Returns the card of a run: its headline numbers, how it ended, and where it lies."""
     trouble = record.facts.get("trouble") or ""
     ended = [] if headline.finished(record) else [Figure("Status", headline.status(record), str(trouble))]
+    best = [] if len(record.points) == 1 else [headline.best_setting(record)]
     where = Figure("Folder", "not saved" if record.path is None else str(record.path), "")
-    return card(headline.title(record), [*ended, *headline.figures(record), where])
+    return card(headline.title(record), [*ended, *headline.figures(record), *best, where])
 
 
 def _text(text: str) -> str:

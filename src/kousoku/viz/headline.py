@@ -84,8 +84,8 @@ def _trained(record: RunRecord) -> str:
     one = record.num_members == 1
     if status(record) == "unfinished":
         return f"{agents} {'has' if one else 'have'} come to {steps:,}{of} steps" + (f" in {time}" if time else "")
-    stopped = "was stopped" if one else "were stopped"
-    return f"{agents} {stopped} early, after {steps:,}{of} steps" + (f" and {time}" if time else "")
+    stopped = f"{'was' if one else 'were'} stopped early, after {steps:,}{of} steps" + (f" and {time}" if time else "")
+    return f"{agents} {stopped}" + (f": {facts['trouble']}" if facts.get("trouble") else "")
 
 
 def _scored(record: RunRecord) -> str:
@@ -116,6 +116,13 @@ def which_setting(record: RunRecord, order: list[int]) -> str:
     """Names the first setting of an order of them, and says how many tie with it for the best."""
     words, tied = setting(record.points[order[0]]), tied_points(record)
     return f"{tied} settings tie for the best; the first ({words})" if tied > 1 else f"the best setting ({words})"
+
+
+def best_setting(record: RunRecord) -> Figure:
+    """Returns the best setting of a sweep, with what is said of others that may be as good."""
+    order, tied = point_order(record), tied_points(record)
+    note = f"the first of {tied} that tie" if tied > 1 else _alike(record, order).removeprefix(", ")
+    return Figure("Best setting", setting(record.points[order[0]]), note)
 
 
 def _alike(record: RunRecord, order: list[int]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -121,7 +122,12 @@ def loss_names(record: RunRecord) -> list[str]:
     """Returns the curves of the updates' metrics: those with a known meaning first."""
     names = [n for n in record.curves if n not in OTHERS and not n.startswith("info.")]
     there = [n for n in names if np.isfinite(np.asarray(record.curves[n], np.float64)).any()]
-    return [n for n in LOSSES if n in there] + [n for n in there if n not in LOSSES]
+    return [n for n in LOSSES if n in there] + sorted((n for n in there if n not in LOSSES), key=_in_order)
+
+
+def _in_order(name: str) -> str:
+    """Returns by what names are sorted as people do it: x2 before x10."""
+    return re.sub(r"\d+", lambda digits: digits[0].zfill(20), name)
 
 
 def _curve_names(record: RunRecord) -> list[str]:
@@ -133,7 +139,8 @@ def _curve_names(record: RunRecord) -> list[str]:
     evaluated = first == "reward" and len(record.curves.get("eval_step", ())) > 1
     leading = [name for name in (first, "eval_return" if evaluated else None) if name in record.curves]
     leading = leading[::-1] if record.of_recorded_data else leading
-    others = [n for n in record.curves if n in ("return", "length", "td_error", "value_error") or n.startswith("info.")]
+    others = [n for n in record.curves if n in ("return", "length", "td_error", "value_error")]
+    others += sorted((n for n in record.curves if n.startswith("info.")), key=_in_order)
     useful = [n for n in others if n != first and not np.isnan(np.asarray(record.curves[n], np.float64)).all()]
     return leading + useful
 
@@ -199,9 +206,7 @@ def _expected(record: RunRecord, order: list[int]) -> dict[str, Any]:
 def _loss(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:
     """Returns a loss without intervals, which nobody reads on so small a chart."""
     told = LOSSES | LOSSES_OF.get(str(record.config.get("agent", {}).get("id")), {})
-    title, healthy = told.get(
-        name, (name.replace("_", " ").capitalize(), "Mean over the updates since the last report.")
-    )
+    title, healthy = told.get(name, (name.replace("_", " ").capitalize(), _own(name)))
     if name in ("q_values", "qf_values") and has_values(record.curves.get(EXPECTED)):
         several = len(record.points) > 1
         healthy += f" For the present ones see {CURVES[BIAS][0] if several else VALUES_AND_RETURNS}, above."
@@ -209,6 +214,12 @@ def _loss(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:
     for series in drawn["series"]:
         series["low"] = series["high"] = None
     return {"title": title, "name": name, "healthy": healthy, "log": False, **drawn, "optimum": None, "evals": None}
+
+
+def _own(name: str) -> str:
+    """Says what is known of a metric of somebody's own: of errors the sums leave the sign out, which would cancel."""
+    what = "Mean of absolute values" if name.endswith("error") else "Mean"
+    return f"{what} over the updates since the last report."
 
 
 def _drawn(record: RunRecord, data: Curve, order: list[int], when: str = TRAINING) -> dict[str, Any]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from ..core.record import RunRecord
 from ..core.scene3d import Trajectory3d
+from ..core.words import plural
 from . import film2d, film3d, headline, learning, sources
 from .curve_data import with_derived_curves
 from .encode import numbers
@@ -109,8 +112,8 @@ def _config(record: RunRecord) -> list[dict[str, Any]]:
     config = {key: value for key, value in record.config.items() if key not in ("command", "sources", "begun_for")}
     groups = [
         *_groups(record, "Agent", "agent", _with_swept(config.pop("agent", {}), config.get("sweep") or {})),
-        *_groups(record, "Environment", "env", _without(config.pop("env", {}), "registered")),
-        ("Run", sources.marked(record, "run", rows("", config))),
+        *_groups(record, "Environment", "env", _env(config.pop("env", {}))),
+        ("Run", sources.marked(record, "run", rows("", config | _spacing(record)))),
         *((name, list(rows("", record.facts.get(name.lower(), {})))) for name in ("Versions", "Device")),
         ("Memory", _memory(record.facts.get("memory", {}))),
     ]
@@ -118,8 +121,20 @@ def _config(record: RunRecord) -> list[dict[str, Any]]:
     return [{"title": title, "rows": group} for title, group in named if group]
 
 
-def _without(settings: dict[str, Any], name: str) -> dict[str, Any]:
-    return {each: value for each, value in settings.items() if each != name}
+def _env(config: dict[str, Any]) -> dict[str, Any]:
+    """Returns what people read of an environment: its numbers once, as options or else as fields."""
+    options = config.get("options") or {}
+    fields = {name: value for name, value in config.get("fields", {}).items() if name not in options}
+    told = {name: value for name, value in config.items() if name != "registered" and value is not None}
+    return {name: value for name, value in (told | {"fields": fields}).items() if name != "fields" or value}
+
+
+def _spacing(record: RunRecord) -> dict[str, str]:
+    """Returns how far apart reports are where nobody asked for it; updates of many steps round it up."""
+    steps = record.curves.get("step", ())
+    if len(steps) == 0 or sources.word(record, "run", "record_every") != sources.DEFAULT:
+        return {}
+    return {"record_every": f"every {plural(int(np.median(np.diff(steps, prepend=0))), 'step')}"}
 
 
 def _memory(facts: Mapping[str, float]) -> Rows:

@@ -14,6 +14,9 @@ from ..ops.statistics import mean_interval
 from .estimates import Told, estimate, statistic, told
 from .reports import has_values, mean_of_reports
 
+NEARLY = 0.01
+"""By so much of training a span may differ from a tenth of it that is called so."""
+
 
 @dataclass(frozen=True)
 class Score:
@@ -35,7 +38,7 @@ class Score:
 
 
 def score(record: RunRecord) -> Score:
-    """Returns the greedy return if it was evaluated, else the return (or reward) of the last tenth of training.
+    """Returns the greedy return if it was evaluated, else the return (or reward) of the last tenth of the reports.
 
     Of a run that is read as a checkpoint it is that of an evaluation there, in the half of its episodes that had no
     part in choosing the best checkpoint.
@@ -53,12 +56,22 @@ def score(record: RunRecord) -> Score:
         values = record.curves.get(name)
         if values is None or not has_values(values) or (name == "reward" and record.of_recorded_data):
             continue
-        tail = slice(-max(1, len(values) // 10), None)
+        first = len(values) - max(1, len(values) // 10)
+        tail = slice(first, None)
         weights = episodes[tail] if name == "return" and episodes is not None else None
         means = mean_of_reports(values[tail], weights, np.array([0]))[0]
-        return Score(words, "last tenth of training", means, means, record.num_members == 1)
+        return Score(words, _span(record, first), means, means, record.num_members == 1)
     unknown = np.full(record.num_members, np.nan)
     return Score("return", "", unknown, unknown, False)
+
+
+def _span(record: RunRecord, first: int) -> str:
+    """Says which part of training the reports from the first one on are of: few reports leave no tenth of it."""
+    since, end = (int(step) for step in np.insert(record.curves["step"], 0, 0)[[first, -1]])
+    if since == 0:
+        return "whole of training"
+    tenth = abs(0.1 - (end - since) / end) < NEARLY
+    return "last tenth of training" if tenth else f"last {end - since:,} of {end:,} steps"
 
 
 def _shown(record: RunRecord, what: str) -> Shaped[np.ndarray, "N J"]:

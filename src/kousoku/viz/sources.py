@@ -14,7 +14,7 @@ from ..core.sweep_names import ENV_PREFIX
 DEFAULT = "default"
 RANK = {"swept": 1, "given": 2}
 """Which words stand behind that of a preset, and in which order."""
-NO_SETTINGS = {"id", "options"}
+NO_SETTINGS = {"id", "options", "code", "functions"}
 """Names of what a configuration tells of agent and environment beside their settings."""
 
 

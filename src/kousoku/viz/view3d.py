@@ -44,7 +44,7 @@ def view_of(trajectory: Trajectory3d) -> View:
     times = np.unique(np.linspace(0, len(trajectory) - 1, SAMPLES).astype(int)).tolist()
     moving = moving_frames(trajectory)
     followed = followed_frames(trajectory, moving)
-    solid = [geom for geom in trajectory.body.geoms if geom.kind != "plane" and geom.color[3] > 0.0]
+    solid = _solid(trajectory)
     figure = [geom for geom in solid if geom.frame in followed] or solid
     if not figure:
         return View(1.0, False, (0.0, 0.0, 0.0), 0.0, OBLIQUE, FROM_FRONT)
@@ -68,6 +68,11 @@ def _is_inside(inner: Float[np.ndarray, "2 3"], outer: Float[np.ndarray, "2 3"],
     return bool((inner[0, :2] >= outer[0, :2] - slack).all() and (inner[1, :2] <= outer[1, :2] + slack).all())
 
 
+def _solid(trajectory: Trajectory3d) -> list[Geom]:
+    """Returns the geoms that are seen and have an end."""
+    return [geom for geom in trajectory.body.geoms if geom.kind != "plane" and geom.color[3] > 0.0]
+
+
 def moving_frames(trajectory: Trajectory3d) -> list[int]:
     """Returns frames that are not always at the same place in the same direction."""
     x, q = np.asarray(trajectory.positions), np.asarray(trajectory.quaternions)
@@ -75,10 +80,11 @@ def moving_frames(trajectory: Trajectory3d) -> list[int]:
 
 
 def followed_frames(trajectory: Trajectory3d, moving: list[int]) -> list[int]:
-    """Returns the frames that move and stay together; a ball that rolls away from a robot is let go."""
-    geoms = [geom for geom in trajectory.body.geoms if geom.frame in moving and geom.kind != "plane"]
+    """Returns the frames that move and stay together, of those that are seen; a ball that rolls away is let go."""
+    geoms = [geom for geom in _solid(trajectory) if geom.frame in moving]
     if not geoms:
-        return moving
+        return []
+    moving = sorted({geom.frame for geom in geoms})
     x = np.asarray(trajectory.positions, np.float64)[:, moving]
     apart = np.linalg.norm(x - np.median(x, axis=1, keepdims=True), axis=2).max(axis=0)
     near = apart <= LOST * _diagonal(_box(geoms, trajectory, 0))

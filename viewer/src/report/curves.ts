@@ -3,13 +3,16 @@ import { el } from "../shared/dom";
 import { known, significant, whole } from "../shared/text";
 import type { Axis } from "./axis";
 import { CurveChart } from "./chart";
-import type { Chart, Curves } from "./data";
+import type { Chart, Curves, Report } from "./data";
 import { swatch } from "./legend";
 import { sectionOf, segments } from "./parts";
 
 const HEIGHT = { first: 362, other: 222, loss: 166 };
 
-export function curveSection(curves: Curves | null, axis: Axis): HTMLElement | null {
+// losses beyond so many are folded away; those of a known meaning come first
+const MANY = 24;
+
+export function curveSection({ curves, sweep }: Report, axis: Axis): HTMLElement | null {
   if (!curves) return null;
   const [first, ...others] = curves.charts;
   const small = others.map((chart) =>
@@ -17,7 +20,7 @@ export function curveSection(curves: Curves | null, axis: Axis): HTMLElement | n
   );
   const units = [["step", "Steps"], ["seconds", "Time"]] as const;
   const choice = segments("axis", "horizontal axis", units, axis.name, (name) => axis.choose(name));
-  return sectionOf("curves", "Learning curves", leadOf(curves),
+  return sectionOf("curves", "Learning curves", leadOf(curves, sweep?.tied ?? 1),
     first.seconds ? el("div", { class: "controls" }, choice) : null,
     el("h3", {}, first.title),
     new CurveChart(first, axis, { height: HEIGHT.first }).node,
@@ -36,20 +39,23 @@ export function lossSection(losses: Curves | null, axis: Axis): HTMLElement | nu
   const numbers = several ? " Numbers are the best setting\u2019s." : "";
   const group: CurveChart[] = [];
   const charts = losses.charts.map((chart) => new CurveChart(chart, axis, { height: HEIGHT.loss, small: true, group }));
+  const thirds = (some: CurveChart[]) => el("div", { class: "thirds" }, some.map((chart) => el("div", { class: "third" }, chart.node)));
+  const folded = charts.slice(MANY);
   return sectionOf("losses", "Losses",
-    `What the updates told about themselves, over the same axis as above, and what is usual in a run that learns.${whose}${numbers}`,
+    `What the updates told about themselves, over the same axis as above, and, where that is known, what is usual in a run that learns.${whose}${numbers}`,
     several ? el("ul", { class: "curvekey several" }, items) : null,
-    el("div", { class: "thirds" }, charts.map((chart) => el("div", { class: "third" }, chart.node))),
+    thirds(charts.slice(0, MANY)),
+    folded.length ? el("details", {}, el("summary", {}, `${whole(folded.length)} more`), thirds(folded)) : null,
   );
 }
 
-function leadOf(curves: Curves): string {
+function leadOf(curves: Curves, tied: number): string {
   const [first, ...others] = curves.charts;
   const best = known(first.optimum) ? "The dashed line is the optimum: the largest expected return, from the exact model. " : "";
   const flat = others.find((chart) => chart.title === "Return" && first.title === "Episode length");
   const value = flat && significant(flat.series[0].mean.find(known));
   const why = flat ? `Every episode while training returned ${value}, so what shows the learning is how short the episodes get. ` : "";
-  return `${howDrawn(curves)}${dotsOf(first)}${best}${why}Point at a curve to read it.`;
+  return `${howDrawn(curves, tied)}${dotsOf(first)}${best}${why}Point at a curve to read it.`;
 }
 
 function dotsOf({ evals, series }: Chart): string {
@@ -58,12 +64,13 @@ function dotsOf({ evals, series }: Chart): string {
   return `The large dot is the greedy evaluation${known(evals.series[0].low?.[0]) ? ", the bar through it its 95% interval" : ""}. `;
 }
 
-function howDrawn({ agents, statistic, interval, charts: [{ series, members, left }] }: Curves): string {
+function howDrawn({ agents, statistic, interval, charts: [{ series, members, left }] }: Curves, tied: number): string {
   if (agents === 1) return "";
   const several = series.length > 1;
   const colored = series.filter(({ color }) => color >= 0).length;
   const grey = left ? `the next ${series.length - colored} thin and grey, the last ${left} not drawn` : "the others thin and grey";
-  const best = colored < series.length ? `The best ${colored} settings are in colour, ${grey}. ` : "";
+  const which = tied > colored ? `Of the ${whole(tied)} settings that tie for the best the first ${colored}` : `The best ${colored} settings`;
+  const best = colored < series.length ? `${which} are in colour, ${grey}. ` : "";
   const whose = several ? "the agents of each setting" : `${whole(agents)} agents`;
   const thin = members.length > 1 ? ", thin lines single agents" : "";
   if (!interval) return `${several ? "Lines are means" : "The thick line is the mean"} over ${whose}${thin}: too few for an interval. ${best}`;

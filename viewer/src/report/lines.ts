@@ -28,7 +28,9 @@ export function sweepLines(sweep: Sweep, score: string, bins: number): HTMLEleme
   const axes = [...varied.map((side) => axisOf(names[side], rows, side)), scoreAxis(score, rows, range)];
   const width = EDGE.left + (axes.length - 1) * GAP + EDGE.right;
   const height = EDGE.top + HEIGHT + EDGE.bottom;
-  const ways = rows.map((row, rank) => way(axes, rank, colorOf(row, range, bins), rank < tied || rank === 0));
+  // where most settings tie, thick lines are a blob and mark nothing
+  const marked = 2 * tied <= rows.length ? Math.max(1, tied) : 0;
+  const ways = rows.map((row, rank) => way(axes, rank, colorOf(row, range, bins), rank < marked));
   const picture = svg("svg", { class: "parallel", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `${score} over ${names.join(", ")}; the table below has the numbers` },
     axes.map((_, i) => svg("line", { class: "axis", x1: left(i), x2: left(i), y1: EDGE.top, y2: EDGE.top + HEIGHT })),
     // the best ones lie above the others
@@ -38,10 +40,10 @@ export function sweepLines(sweep: Sweep, score: string, bins: number): HTMLEleme
       axis.labels.map(([y, text]) => svg("text", { class: i < axes.length - 1 ? "value" : "scored", x: left(i) + (i < axes.length - 1 ? -8 : 8), y: y + 5 }, text)),
     ]),
   );
-  const best = tied > 1 ? "those that tie for the best" : "the best one";
+  const best = marked ? `; thick: ${tied > 1 ? "those that tie for the best" : "the best one"}` : "";
   return el("div", { class: "pairs" },
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `${score} of each setting` }, picture),
-    el("p", { class: "note" }, `Each line is a setting, from its values to its ${score}; thick: ${best}. Of the lines through one value, those with higher scores lie above.`),
+    el("p", { class: "note" }, `Each line is a setting, from its values to its ${score}${best}. Of the lines through one value, those with higher scores lie above.`),
   );
 }
 

@@ -18,7 +18,7 @@ export function page(): void {
   const sections = [
     header(data),
     learned,
-    curveSection(data.curves, axis),
+    curveSection(data, axis),
     lossSection(data.losses, axis),
     sweepSection(data.sweep, data.colored, data.bins),
     visits,

@@ -115,14 +115,15 @@ def _curve(curve: Sequence[tuple[int, float]], total: int) -> str:
     top, bottom = 3.0 * PAD, float(HEIGHT)
     values = [value for _, value in curve]
     low, high = min(values), max(values)
-    span = high - low or 1.0
-    points = " ".join(
-        f"{(WIDTH - 70) * step / max(total, step):.1f},{bottom - (bottom - top) * (value - low) / span:.1f}"
-        for step, value in curve
-    )
+    middle = 0.5 * (top + bottom)
+
+    def height(value: float) -> float:
+        return bottom - (bottom - top) * (value - low) / (high - low) if high > low else middle
+
+    points = " ".join(f"{(WIDTH - 70) * step / max(total, step):.1f},{height(value):.1f}" for step, value in curve)
     label = f'x="{WIDTH}" text-anchor="end" font-size="11" fill="currentColor" opacity=".7"'
+    ends = [(top + 8, high), (bottom, low)] if high > low else [(middle + 4, low)]
+    named = "".join(f'<text y="{y:g}" {label}>{value:.4g}</text>' for y, value in ends)
     return (
-        f'<polyline points="{points}" fill="none" stroke="{BLUE}" stroke-width="1.6" stroke-linejoin="round"/>'
-        f'<text y="{top + 8:g}" {label}>{high:.4g}</text>'
-        f'<text y="{bottom:g}" {label}>{low:.4g}</text>'
+        f'<polyline points="{points}" fill="none" stroke="{BLUE}" stroke-width="1.6" stroke-linejoin="round"/>{named}'
     )
