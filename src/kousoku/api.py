@@ -44,7 +44,7 @@ from .training.metrics.terminal import StandardError
 from .training.presets import Preset, preset
 from .training.sources import GIVEN, sources
 from .viz.animation import Animation
-from .viz.comparison import Comparison, compare_records
+from .viz.comparison import Comparison, by_agent, compare_records
 
 HOW = ("agent", "env", "checkpoint")
 """What `load` takes beside a folder, and functions that read one with it."""
@@ -405,8 +405,8 @@ def evaluate(
 
 
 def compare(
-    runs: Mapping[str, Run | str | Path | Sequence[Run | str | Path]],
-    *,
+    runs: Mapping[str, Run | str | Path | Sequence[Run | str | Path]] | Run | str | Path,
+    *others: Run | str | Path,
     where: Mapping[str, float | Sequence[float]] | None = None,
 ) -> Comparison:
     """Compares runs by their greedy episodes: interquartile mean, mean, profiles, probability of improvement.
@@ -416,7 +416,8 @@ def compare(
     table, `save` writes a page.
 
     Args:
-        runs: a run, its folder, or several of these (each on another environment) by name.
+        runs: a run, its folder, or several of these (each on another environment) by name; or the first of several.
+        others: what stands beside the first, where each is named by its agent, or by its folder where two share one.
         where: which settings of sweeps take part: names of swept numbers, and the value or values to keep of each, as
             `{"learning_rate": 0.1}`; all of them by default. A run that did not sweep a name takes part.
 
@@ -433,14 +434,14 @@ def compare(
         FrozenLake-v1: greedy return
         ...
     """
-    if not isinstance(runs, Mapping) or not all(isinstance(name, str) and name for name in runs):
-        raise ConfigError("runs", runs, 'give runs by name: {"PPO": run, "A2C": another}')
+    if isinstance(runs, (Run, str, Path)):
+        return compare_records(by_agent([_loaded(run, {}).record for run in (runs, *others)]), where)
+    if others or not isinstance(runs, Mapping) or not all(isinstance(name, str) and name for name in runs):
+        raise ConfigError("runs", runs, 'give runs by name, {"PPO": run, "A2C": another}, or side by side')
     several = {name: [given] if isinstance(given, (Run, str, Path)) else given for name, given in runs.items()}
     for name, given in several.items():
         if not isinstance(given, Sequence):
             raise ConfigError("runs", f"{name}: {given!r}", "give a run, its folder, or a list of these")
-    if where is not None and not isinstance(where, Mapping):
-        raise ConfigError("where", where, 'give values by name: {"learning_rate": 0.1}')
     return compare_records({name: [_loaded(run, {}).record for run in given] for name, given in several.items()}, where)
 
 

@@ -4,6 +4,7 @@ import itertools
 import re
 from html import escape
 
+import equinox as eqx
 import numpy as np
 import pytest
 import records
@@ -14,6 +15,8 @@ from kousoku.cli import main
 from kousoku.cli.compare import _named
 from kousoku.ops.statistics import MeanInterval, iqm_interval
 from kousoku.run import Run
+from kousoku.training.io.env_config import env_json
+from kousoku.training.io.rebuild import rebuild_env
 from kousoku.viz import comparison_figures as figures
 from kousoku.viz.comparison import MOST, chance_words, compare_records
 from kousoku.viz.comparison_page import comparison_html
@@ -128,6 +131,10 @@ def test_settings_of_environments_are_chosen_likewise():
     [
         ({"epsilonn": 0.1}, "where: got 'epsilonn'; did you mean 'epsilon'?"),
         ({"epsilon": 0.2}, "where: got 'epsilon: 0.2'; sweep has epsilon 0.1, 0.3; choose among these"),
+        (
+            {"epsilon": [0.1, 0.7, 0.2]},
+            "where: got 'epsilon: 0.7, 0.2'; sweep has epsilon 0.1, 0.3; choose among these",
+        ),
         ({"epsilon": "0.1"}, "where: got \"epsilon: '0.1'\"; give a number, or a list of numbers"),
         ({"epsilon": []}, "give a number, or a list of numbers"),
         ({"epsilon": True}, "give a number, or a list of numbers"),
@@ -139,6 +146,92 @@ def test_settings_that_there_are_not_are_refused(where, message):
     assert message in str(error.value)
     with pytest.raises(ks.ConfigError, match="none of these runs is a sweep"):
         compare_records({"a": [run_with(1.0)], "b": [run_with(1.0)]}, where)
+
+
+def test_a_value_that_one_of_several_runs_has_is_chosen_and_one_that_none_has_refused():
+    both = {"a": [swept(epsilon=(0.1, 0.3))], "b": [swept(epsilon=(0.1, 0.7))]}
+    (group,) = compare_records(both, {"epsilon": [0.3, 0.7]}).groups
+    assert [one.name for one in group.entrants] == ["a: epsilon 0.3", "b: epsilon 0.7"]
+    told = "where: got 'epsilon: 0.5'; a has epsilon 0.1, 0.3 and b has epsilon 0.1, 0.7; choose among these"
+    with pytest.raises(ks.ConfigError, match=re.escape(told)):
+        compare_records(both, {"epsilon": [0.3, 0.5]})
+
+
+def cut_at(limit: int, cut: int, longest: int, **changes):
+    """A run whose evaluation would have ended episodes at a limit, and did so for some."""
+    record = run_with(1.0, **changes)
+    lengths = np.full((6, 10), 3)
+    lengths[0, :] = longest
+    evaluation = record.evaluation | {"length": lengths}
+    config, facts = record.config | {"eval_max_steps": limit}, record.facts | {"cut_evaluations": cut}
+    return records.replaced(record, evaluation=evaluation, config=config, facts=facts)
+
+
+def test_evaluations_that_were_cut_differently_are_compared_with_a_warning():
+    runs = {"long": [cut_at(1000, 0, 30)], "other": [cut_at(1000, 0, 30)], "short": [cut_at(20, 10, 20)]}
+    told = (
+        "eval_max_steps: got 1000 (long, other) and 20 (short) on GridWorld-v0, where episodes were cut; "
+        "train these runs with the same"
+    )
+    with pytest.warns(UserWarning, match=f"^{re.escape(told)}$") as warned:
+        compare_records(runs)
+    assert len(warned) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [((1000, 0, 30), (20, 0, 19)), ((20, 10, 20), (20, 0, 19)), ((20, 4, 19), (30, 0, 29))],
+    ids=["nothing cut", "cut alike", "other settings of the sweep were cut"],
+)
+def test_evaluations_that_were_cut_alike_or_not_at_all_are_compared_without_a_word(one, other):
+    assert len(compare_records({"a": [cut_at(*one)], "b": [cut_at(*other)]}).groups) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "groups"),
+    [
+        (["time_limit:50"], "time_limit:50", 1),
+        (["clip_reward:-1:1", "time_limit:50"], "clip_reward:-1:1, time_limit:50", 1),
+        ([], None, 1),
+        (["time_limit:50"], "time_limit:20", 2),
+        (["clip_reward:-1:1", "time_limit:50"], "time_limit:50,clip_reward:-1:1", 2),
+    ],
+)
+def test_the_same_wrappers_are_the_same_environment_however_they_were_given(one, other, groups):
+    """A third run keeps the second environment company: one alone is refused."""
+    given = [{"wrap": one}, {} if other is None else {"wrap": other}]
+    runs = [records.replaced(run_with(1.0), config=_config(options)) for options in (*given, given[1])]
+    found = compare_records({name: [run] for name, run in zip("abc", runs, strict=True)})
+    assert len(found.groups) == groups
+
+
+def _config(options):
+    return run_with(1.0).config | {"env": {"id": "GridWorld-v0", "options": options}}
+
+
+@pytest.mark.parametrize("wrap", ["clip_reward:-1:1, time_limit:7", ["clip_reward:-1:1", "time_limit:7"]])
+def test_a_config_names_wrappers_one_by_one_and_they_are_made_again(wrap):
+    config = env_json("CartPole-v1", {"wrap": wrap})
+    assert config["options"] == {"wrap": ["clip_reward:-1:1", "time_limit:7"]}
+    assert eqx.tree_equal(rebuild_env(config), ks.make("CartPole-v1", wrap=wrap))
+    assert env_json("CartPole-v1", {"wrap": ""})["options"] == {"wrap": ""}
+
+
+def test_learning_curves_reach_the_optimum():
+    runs = {"a": [run_with(1.0)], "b": [run_with(2.0)]}
+    best = {name: [records.replaced(run, tables={"optimal_return": np.array(9.0)})] for name, (run,) in runs.items()}
+    (group,) = compare_records(best).groups
+    (ax,) = figures.learning(group, "steps").axes
+    assert "optimum 9.00" in ax.get_legend_handles_labels()[1]
+    assert ax.get_ylim()[1] > 9.0
+
+
+def test_bars_end_where_the_intervals_do():
+    (group,) = two().groups
+    for figure in (figures.intervals(group, "IQM"), figures.improvement(group)):
+        bars = [line for line in figure.axes[0].get_lines() if line.get_linewidth() == 5]
+        assert bars
+        assert {bar.get_solid_capstyle() for bar in bars} == {"butt"}
 
 
 def test_one_agent_is_told_as_one():
@@ -192,6 +285,19 @@ def test_what_cannot_be_compared_is_refused():
         compare_records({"a": [records.replaced(one, evaluation={"return": nothing, "length": nothing})], "b": [one]})
     with pytest.raises(ks.ConfigError, match="give runs by name"):
         ks.compare({"": Run(one, None, []), "b": Run(one, None, [])})
+
+
+def test_runs_side_by_side_are_named_by_their_agents_or_their_folders(tmp_path):
+    first, second = run_with(1.0), run_with(2.0)
+    other = records.replaced(second, config=second.config | {"agent": {"id": "sarsa"}})
+    runs = [Run(record, None, []) for record in (first, other)]
+    assert [one.name for one in ks.compare(*runs).groups[0].entrants] == ["q_learning", "sarsa"]
+    runs = [Run(records.replaced(first, path=tmp_path / name), None, []) for name in ("a", "b")]
+    assert [one.name for one in ks.compare(*runs).groups[0].entrants] == ["a", "b"]
+    with pytest.raises(ks.ConfigError, match="it has two runs on GridWorld-v0; give each a name of its own"):
+        ks.compare(Run(first, None, []), Run(second, None, []))
+    with pytest.raises(ks.ConfigError, match=r"give runs by name, .*, or side by side"):
+        ks.compare({"a": runs[0]}, runs[1])
 
 
 def test_a_prompt_shows_one_line_and_a_notebook_the_table():
@@ -283,7 +389,7 @@ def test_choices_that_are_given_one_by_one_all_count(words, monkeypatch, capsys)
         asked.append((runs, where))
         raise ks.ConfigError("runs", ..., "seen")
 
-    monkeypatch.setattr(ks.api, "compare", compare)
+    monkeypatch.setattr("kousoku.api.compare", compare)
     assert main(["compare", "one", "two", *words, "--out", "p.html"]) == 2
     assert asked[0][1] == {"epsilon": [0.1, 0.3], "discount": [0.9]}
 

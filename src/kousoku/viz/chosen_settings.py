@@ -11,13 +11,24 @@ from ..core.record import RunRecord
 from .text import plain
 
 
-def values_by_name(where: Mapping[str, Any], records: Sequence[RunRecord]) -> dict[str, Sequence[float]]:
+def values_by_name(where: Mapping[str, Any], named: Mapping[str, Sequence[RunRecord]]) -> dict[str, Sequence[float]]:
     """Returns the values to keep of each swept number.
 
+    Args:
+        where: a value, or several, by the name of a swept number.
+        named: all runs by name.
+
     Raises:
-        ConfigError: for a name that no run has swept, or what is no number.
+        ConfigError: for what is not by name, a name that no run has swept, what is no number, or a value that no run
+            has.
     """
-    swept = {name: None for record in records for name in record.points[0]}
+    if not isinstance(where, Mapping):
+        raise ConfigError("where", where, 'give values by name: {"learning_rate": 0.1}')
+    swept: dict[str, dict[str, list[float]]] = {}
+    for run, records in named.items():
+        for point in (point for record in records for point in record.points):
+            for name, value in point.items():
+                swept.setdefault(name, {}).setdefault(run, []).append(value)
     if where and not swept:
         raise ConfigError("where", ", ".join(map(str, where)), "none of these runs is a sweep; leave it out")
     check_keys("where", where, swept)
@@ -25,6 +36,8 @@ def values_by_name(where: Mapping[str, Any], records: Sequence[RunRecord]) -> di
     for name, given in values.items():
         if isinstance(given, str) or not isinstance(given, Sequence) or not given or not all(map(is_number, given)):
             raise ConfigError("where", f"{name}: {given!r}", "give a number, or a list of numbers")
+        if nowhere := [x for x in given if not any(_is_among(x, there) for there in swept[name].values())]:
+            raise _not_there(name, nowhere, swept[name])
     return values
 
 
@@ -36,10 +49,22 @@ def chosen_points(name: str, record: RunRecord, chosen: Mapping[str, Sequence[fl
     """
     points = list(range(len(record.points)))
     for key in (name for name in chosen if name in record.points[0]):
-        kept = [i for i in points if any(math.isclose(record.points[i][key], x, rel_tol=1e-6) for x in chosen[key])]
+        kept = [i for i in points if _is_among(record.points[i][key], chosen[key])]
         if not kept:
-            asked = ", ".join(map(plain, chosen[key]))
-            there = ", ".join(dict.fromkeys(plain(record.points[i][key]) for i in points))
-            raise ConfigError("where", f"{key}: {asked}", f"{name} has {key} {there}; choose among these")
+            raise _not_there(key, chosen[key], {name: [record.points[i][key] for i in points]})
         points = kept
     return points
+
+
+def _is_among(x: float, values: Sequence[float]) -> bool:
+    return any(math.isclose(x, value, rel_tol=1e-6) for value in values)
+
+
+def _not_there(key: str, asked: Sequence[float], there: Mapping[str, Sequence[float]]) -> ConfigError:
+    """Returns what refuses values of a swept number, with those that each run has."""
+    told = " and ".join(f"{run} has {key} {_listed(values)}" for run, values in there.items())
+    return ConfigError("where", f"{key}: {_listed(asked)}", f"{told}; choose among these")
+
+
+def _listed(values: Sequence[float]) -> str:
+    return ", ".join(dict.fromkeys(map(plain, values)))

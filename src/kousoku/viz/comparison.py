@@ -113,6 +113,16 @@ class Comparison:
         return target
 
 
+def by_agent(records: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:
+    """Returns runs by the id of their agent; those of the same one by their folder, as far as they were saved."""
+    ids = [record.config["agent"]["id"] for record in records]
+    found: dict[str, list[RunRecord]] = {}
+    for record, id in zip(records, ids, strict=True):
+        name = id if ids.count(id) == 1 or record.path is None else record.path.name
+        found.setdefault(name, []).append(record)
+    return found
+
+
 def compare_records(named: Mapping[str, Sequence[RunRecord]], where: Mapping[str, Any] | None = None) -> Comparison:
     """Compares runs by their evaluations, those on the same environment (and the same options of it) with each other.
 
@@ -127,7 +137,7 @@ def compare_records(named: Mapping[str, Sequence[RunRecord]], where: Mapping[str
         ConfigError: if no environment has two entrants or one has too many; if a name has two runs on one
             environment, a run was not evaluated, or a sweep has no setting that was asked for.
     """
-    chosen = values_by_name(where or {}, [record for records in named.values() for record in records])
+    chosen = values_by_name({} if where is None else where, named)
     groups: dict[str, list[Entrant]] = {}
     titles: dict[str, str] = {}
     best: dict[str, float | None] = {}
@@ -143,6 +153,8 @@ def compare_records(named: Mapping[str, Sequence[RunRecord]], where: Mapping[str
                 best[key] = optimum(record) if best.get(key) is None else best[key]
             seen |= {(name, key) for key, _, _ in entrants}
     _check_counts([(titles[key], [one.name for one in group]) for key, group in groups.items()])
+    for key, group in groups.items():
+        _warn_of_cuts(titles[key], group)
     return Comparison(tuple(Group(titles[key], best[key], tuple(group)) for key, group in groups.items()))
 
 
@@ -160,6 +172,25 @@ def _check_counts(groups: Sequence[tuple[str, Sequence[str]]]) -> None:
         apart = f" on each of {len(groups)} environments" if len(groups) > 1 else ""
         fix = f"give at least two runs on the same environment{each}"
         raise ConfigError("compare", f"1 run{apart}" if groups else ..., fix)
+
+
+def _warn_of_cuts(env: str, entrants: Sequence[Entrant]) -> None:
+    """Warns where evaluations would have cut episodes of an environment at different steps, and some did."""
+    names: dict[int | None, list[str]] = {}
+    for one in entrants:
+        names.setdefault(one.record.config.get("eval_max_steps"), []).append(one.name)
+    if len(names) > 1 and any(map(_has_cut, entrants)):
+        told = " and ".join(f"{limit} ({', '.join(own)})" for limit, own in names.items())
+        text = f"eval_max_steps: got {told} on {env}, where episodes were cut; train these runs with the same"
+        warnings.warn(text, UserWarning, stacklevel=4)
+
+
+def _has_cut(one: Entrant) -> bool:
+    """Tells whether the evaluation ended an episode of these agents: the fact is of all settings of a sweep."""
+    record = one.record
+    if not record.facts.get("cut_evaluations"):
+        return False
+    return bool((record.evaluation["length"] >= record.config["eval_max_steps"]).any())
 
 
 def _entrants(name: str, record: RunRecord, points: Sequence[int]) -> list[tuple[str, str, Entrant]]:
@@ -212,7 +243,14 @@ def _env_key(record: RunRecord) -> str:
     part = "options" if env.get("registered", True) else "fields"
     given = (env.get(part) or {}) | of_env(record.points[0])
     at = {name: float(value) if is_number(value) else value for name, value in given.items()}
+    if part == "options":
+        at |= {"wrap": _wrappers(at.get("wrap"))}
     return json.dumps(env | {part: at}, sort_keys=True, default=str)
+
+
+def _wrappers(wrap: Any) -> list[str]:
+    """Returns the names of wrappers one by one: earlier versions kept one text of several as it was given."""
+    return [text.strip() for text in (wrap.split(",") if isinstance(wrap, str) else wrap)] if wrap else []
 
 
 def _env_words(record: RunRecord) -> str:

@@ -102,7 +102,7 @@ def learning(group: Group, axis: AxisName) -> Figure | None:
         return None
     _optimum(ax, group, vertical=False)
     known = [] if group.optimum is None else [np.array([group.optimum])]
-    ax.set_ylim(*robust_limits(np.concatenate([*drawn, *known])))
+    ax.set_ylim(*robust_limits(np.concatenate(drawn), *known))
     ax.set_xlim(left=0)
     if axis == "steps":
         ax.xaxis.set_major_formatter(EngFormatter(sep=" "))
@@ -130,7 +130,8 @@ def _name(one: Entrant) -> str:
 
 def _bar(ax: Axes, row: int, found: MeanInterval, words: str, color: str) -> None:
     """Draws a number and its interval, with the number above it."""
-    ax.plot([float(found.low), float(found.high)], [row, row], color=color, linewidth=5, alpha=0.35)
+    ends = [float(found.low), float(found.high)]
+    ax.plot(ends, [row, row], color=color, linewidth=5, alpha=0.35, solid_capstyle="butt")
     ax.plot(float(found.mean), row, "o", color=color, markersize=8)
     value = float(found.mean)
     ax.annotate(words, (value, row), (0, 7), textcoords="offset points", ha="center", fontsize=TICK_SIZE, color=INK)

@@ -48,7 +48,10 @@ def env_json(env: str | Env, options: Mapping[str, Any], made: Env | None = None
     """
     if isinstance(env, str):
         own = {} if made is None or all_ours(made) else _own(made)
-        return {"id": env, "options": _jsonable("env_options", dict(options)), "registered": True, **own}
+        given = dict(options)
+        if given.get("wrap") and isinstance(given["wrap"], str):  # one text of several, as `wrapped` reads it
+            given["wrap"] = [text.strip() for text in given["wrap"].split(",")]
+        return {"id": env, "options": _jsonable("env_options", given), "registered": True, **own}
     name = env.name if isinstance(env, HostEnv) else kind_of(env)
     return {"id": name, "options": {}, "registered": False, **_own(env)}
 
