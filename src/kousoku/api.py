@@ -22,7 +22,7 @@ from .core.agent import Agent
 from .core.arguments import understood
 from .core.env import Env
 from .core.env_shapes import check_shapes
-from .core.errors import ConfigError, EnvError, check_count, check_keys
+from .core.errors import ConfigError, EnvError, RunWarning, check_count, check_keys
 from .envs.ids import EnvId
 from .run import Evaluation, Run
 from .training.arguments import check_ids, check_started_with, split_arguments
@@ -32,7 +32,6 @@ from .training.evaluation.policy import Policy
 from .training.fine_tuning import TrainedMember
 from .training.guards.interrupt import StopRequest, is_left_to_caller, stop_on_signals
 from .training.io import checkpoints, files, provenance, run_folder
-from .training.io.checkpoints import RunWarning
 from .training.io.env_config import env_json
 from .training.io.rebuild import begun_for, check_agent, rebuild_both
 from .training.loop.results import Trained

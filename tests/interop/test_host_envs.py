@@ -11,9 +11,9 @@ from host_diary import Diary
 from host_worlds import Counter, Push, Rooms
 
 import kousoku as ks
+from kousoku.core.errors import RunWarning
 from kousoku.interop.host import workers as workers_module
 from kousoku.training.io import checkpoints
-from kousoku.training.io.checkpoints import RunWarning
 from kousoku.training.io.env_config import check_same, env_json
 
 SMALL = {"num_envs": 2, "num_steps": 8, "minibatches": 2, "epochs": 1, "hidden": (8,)}

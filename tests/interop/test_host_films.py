@@ -9,10 +9,10 @@ import pytest
 from host_worlds import Counter, Rooms
 
 import kousoku as ks
+from kousoku.core.errors import RunWarning
 from kousoku.core.image_file import pixels_of
 from kousoku.core.scene import Trajectory2d
 from kousoku.training.evaluation import film as films
-from kousoku.training.io.checkpoints import RunWarning
 
 SMALL = {"num_envs": 2, "num_steps": 8, "minibatches": 2, "epochs": 1, "hidden": (8,)}
 

@@ -21,8 +21,9 @@ import kousoku as ks
 from kousoku import api
 from kousoku.cli import main
 from kousoku.core.collector import TrainState
+from kousoku.core.errors import RunWarning
 from kousoku.training.io import array_store, checkpoints, files, tree_io
-from kousoku.training.io.checkpoints import LEDGER, MANIFEST, METRICS, STATE, TOLD, Checkpoint, DamagedError, RunWarning
+from kousoku.training.io.checkpoints import LEDGER, MANIFEST, METRICS, STATE, TOLD, Checkpoint, DamagedError
 from kousoku.training.io.run_progress import RunProgress
 from kousoku.training.loop import host
 

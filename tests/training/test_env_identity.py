@@ -14,9 +14,9 @@ import pytest
 from still import Still
 
 import kousoku as ks
+from kousoku.core.errors import RunWarning
 from kousoku.envs import ENVS
 from kousoku.training.io import env_config, files, provenance
-from kousoku.training.io.checkpoints import RunWarning
 from kousoku.training.io.env_config import check_same, env_json
 
 

@@ -12,12 +12,11 @@ import pytest
 
 import kousoku as ks
 from kousoku.cli import main
-from kousoku.core.errors import ConfigError
+from kousoku.core.errors import ConfigError, RunWarning
 from kousoku.core.spaces import Box, Dict, Discrete
 from kousoku.nn import ActorCriticConfig, Network
 from kousoku.training.fine_tuning import NOT_SAVED, _looks_alike
 from kousoku.training.io import checkpoints, tree_io
-from kousoku.training.io.checkpoints import RunWarning
 from kousoku.training.loop import train as training
 
 PPO = {"num_envs": 4, "num_steps": 8, "minibatches": 2, "epochs": 1, "hidden": (8,)}

@@ -21,12 +21,11 @@ from same_runs import TIMES, lines, same
 import kousoku as ks
 from kousoku import api
 from kousoku.cli import main
-from kousoku.core.errors import ConfigError
+from kousoku.core.errors import ConfigError, RunWarning
 from kousoku.nn import ActorCriticConfig, head_for
 from kousoku.training.config import TrainConfig
 from kousoku.training.guards.interrupt import left_to_caller
 from kousoku.training.io import checkpoints, files, provenance
-from kousoku.training.io.checkpoints import RunWarning
 from kousoku.training.io.folder_lock import LOCK, locked
 from kousoku.training.loop import host, program, results
 

@@ -14,8 +14,8 @@ import pytest
 
 import kousoku as ks
 from kousoku.cli import main
+from kousoku.core.errors import RunWarning
 from kousoku.training.io import provenance, run_folder
-from kousoku.training.io.checkpoints import RunWarning
 
 pytestmark = pytest.mark.films
 

@@ -5,8 +5,8 @@ import warnings
 import pytest
 
 import kousoku as ks
+from kousoku.core.errors import RunWarning
 from kousoku.training.guards.spent_rate import tell_spent_rates
-from kousoku.training.io.checkpoints import RunWarning
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ import kousoku as ks
 from kousoku.agents.tabular.q_learning import QLearning
 from kousoku.collectors.streams import member_key, step_keys
 from kousoku.core.collector import TrainState
+from kousoku.core.errors import RunWarning
 from kousoku.training.guards.finite_check import FiniteCheck
-from kousoku.training.io.checkpoints import RunWarning
 from kousoku.training.io.run_progress import RunProgress
 from kousoku.training.loop import host, program, python_loop
 from kousoku.training.loop.base import TrainLoop

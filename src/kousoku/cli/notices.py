@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import api
-from ..training.io.checkpoints import RunWarning
+from ..core.errors import RunWarning
 
 
 def load(folder: str | Path, checkpoint: str | int | None = None) -> api.Run:

@@ -58,6 +58,10 @@ class EnvError(RuntimeError):
     """An environment failed while it was used: one line names it, and says what it raised or did."""
 
 
+class RunWarning(UserWarning):
+    """Something about a run that one should know, such as a damaged checkpoint that was passed over."""
+
+
 class _Shown(str):
     """The text that stands for a value in a message, once the value itself is out of reach."""
 

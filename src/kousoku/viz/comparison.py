@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from ..core.errors import ConfigError, is_number
+from ..core.errors import ConfigError, RunWarning, is_number
 from ..core.output_file import output_file
 from ..core.record import RunRecord
 from ..core.sweep_names import of_agent, of_env
@@ -182,7 +182,7 @@ def _warn_of_cuts(env: str, entrants: Sequence[Entrant]) -> None:
     if len(names) > 1 and any(map(_has_cut, entrants)):
         told = " and ".join(f"{limit} ({', '.join(own)})" for limit, own in names.items())
         text = f"eval_max_steps: got {told} on {env}, where episodes were cut; train these runs with the same"
-        warnings.warn(text, UserWarning, stacklevel=4)
+        warnings.warn(text, RunWarning, stacklevel=4)
 
 
 def _has_cut(one: Entrant) -> bool:
@@ -216,7 +216,7 @@ def _entrants(name: str, record: RunRecord, points: Sequence[int]) -> list[tuple
         raise ConfigError("compare", name, "none of its agents has a finite return; leave it out")
     if broken:
         text = f"{name} is compared without {'; '.join(broken)}: none of its agents has a finite return"
-        warnings.warn(text, UserWarning, stacklevel=4)
+        warnings.warn(text, RunWarning, stacklevel=4)
     return found
 
 

@@ -14,11 +14,10 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from ...collectors.host_slots import telling
-from ...core.errors import ConfigError
+from ...core.errors import ConfigError, RunWarning
 from ...core.host import DrawnHostVector, HostEnv, Leaves
 from ...core.scene import Scene, Trajectory2d
 from ...core.words import plural
-from ..io.checkpoints import RunWarning
 from ..population import Population
 from .on_host import evaluation_programs
 

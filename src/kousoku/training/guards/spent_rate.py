@@ -9,9 +9,9 @@ from collections.abc import Collection
 import jax.numpy as jnp
 
 from ...core.agent import Agent
+from ...core.errors import RunWarning
 from ...core.spaces import LARGEST
 from ...ops.schedules import value_at
-from ..io.checkpoints import RunWarning
 
 NOTHING = 1e-6
 """The share of its first value below which a learning rate teaches nothing."""

@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ...core.collector import TrainState
-from ...core.errors import ConfigError
+from ...core.errors import ConfigError, RunWarning
 from . import array_store, files, former_checkpoints, provenance, tree_io
 from .run_progress import RunProgress
 
@@ -38,10 +38,6 @@ leaves and sums without a block, and in format 2 leaves in state.npz."""
 FOLDER = "checkpoints"
 STATE, LEDGER, TOLD, METRICS, MANIFEST = "state", "ledger.npz", "ledger.json", "metrics.jsonl", "manifest.json"
 T = TypeVar("T")
-
-
-class RunWarning(UserWarning):
-    """Something about a run that one should know, such as a damaged checkpoint that was passed over."""
 
 
 class DamagedError(Exception):

@@ -19,11 +19,10 @@ import jax
 import numpy as np
 
 from ...core.env import Env
-from ...core.errors import ConfigError, shorten
+from ...core.errors import ConfigError, RunWarning, shorten
 from ...core.host import HostEnv
 from ...core.wrapper import Wrapper, all_ours, kind_of, unwrapped, wrappers_of
 from . import provenance
-from .checkpoints import RunWarning
 from .tree_io import to_arrays
 
 MOST_NUMBERS = 20

@@ -115,7 +115,7 @@ class RunProgress:
         """
         split = halves(episodes.episode_return.shape[1])
         returns, choosing = map(_means, (episodes.episode_return, episodes.episode_return[:, split.choosing]))
-        lengths = np.mean(episodes.length, axis=1, dtype=np.float64)
+        lengths = np.asarray(np.mean(episodes.length, axis=1, dtype=np.float64))
         unknown = np.full_like(returns, np.nan)
         judging = _means(episodes.episode_return[:, split.judging]) if split.held_out else unknown
         self.score, self.played = float(choosing.mean()), (self.step, episodes)

@@ -17,7 +17,7 @@ from ...collectors.streams import fold_in_each
 from ...core.agent import Agent
 from ...core.collector import TrainState
 from ...core.env import Env, Finite
-from ...core.errors import ConfigError, EnvError
+from ...core.errors import ConfigError, EnvError, RunWarning
 from ...core.model import TabularModel
 from ...core.record import RunRecord
 from ...ops.planning import reachable
@@ -28,7 +28,6 @@ from ..evaluation.exact import exact_tables, optimal_return
 from ..evaluation.film import Film, member_film
 from ..guards.interrupt import StopRequest
 from ..io import provenance, run_folder
-from ..io.checkpoints import RunWarning
 from ..io.run_progress import RunProgress
 from ..io.tree_io import pick_member, to_arrays
 from ..metrics.metric_sums import MetricSums

@@ -16,7 +16,7 @@ import jax
 from ...core.agent import Agent
 from ...core.agent_check import check_agent
 from ...core.env import Env
-from ...core.errors import ConfigError
+from ...core.errors import ConfigError, RunWarning
 from ...core.host import HostEnv
 from ...ops.schedules import in_run
 from ..config import TrainConfig
@@ -30,7 +30,7 @@ from ..guards.spent_rate import tell_spent_rates
 from ..guards.trace_check import check_not_traced
 from ..guards.transfers import check_transfers
 from ..io import checkpoints, compile_cache, files, folder_lock, provenance, run_folder, tree_io
-from ..io.checkpoints import Checkpoint, RunWarning
+from ..io.checkpoints import Checkpoint
 from ..io.run_progress import RunProgress
 from ..make_population import make_population, population_size
 from ..metrics.drain import drain_metrics
