@@ -21,8 +21,8 @@ from kousoku.training.io import checkpoints, former_checkpoints, tree_io
 from kousoku.training.io.rebuild import check_agent
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:.*made by other versions:kousoku.training.io.checkpoints.RunWarning"),
-    pytest.mark.filterwarnings("ignore:.*has not come to its end:kousoku.training.io.checkpoints.RunWarning"),
+    pytest.mark.filterwarnings("ignore:.*made by other versions:kousoku.core.errors.RunWarning"),
+    pytest.mark.filterwarnings("ignore:.*has not come to its end:kousoku.core.errors.RunWarning"),
 ]
 
 DATA = Path(__file__).parent / "data"
