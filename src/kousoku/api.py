@@ -23,6 +23,7 @@ from .core.arguments import understood
 from .core.env import Env
 from .core.env_shapes import check_shapes
 from .core.errors import ConfigError, EnvError, RunWarning, check_count, check_keys
+from .core.wrapper import kind_of
 from .envs.ids import EnvId
 from .run import Evaluation, Run
 from .training.arguments import check_ids, check_started_with, split_arguments
@@ -171,9 +172,9 @@ def resume(
 
     What is missing of a run at its end, its evaluation, film or report, is made.
 
-    It goes on from its last whole checkpoint, and ends with the bits of a run that was never stopped, whatever happened
-    to it. What a tabular agent learns is the same on any number of devices. An agent with several environments goes on
-    on as many as before; where it cannot, or is told another number, there is a warning: sums over devices are rounded.
+    It goes on from its last whole checkpoint, and ends with the bits of one that was never stopped; of one made longer,
+    schedules end where they were to end at first. What a tabular agent learns is the same on any number of devices. One
+    with several environments goes on on as many as before; where it cannot, there is a warning: their sums are rounded.
 
     Args:
         path: the run folder, or a run that was saved.
@@ -496,4 +497,4 @@ def animate(
     chosen = policy or random_policy(made.action_space)
     keys = jax.random.split(key_of(seed), episodes)
     films = tuple(policy_film(made, chosen, key, f"episode {i + 1}", max_steps) for i, key in enumerate(keys))
-    return Animation(films, (env if isinstance(env, str) else type(made).__name__) if title is None else title)
+    return Animation(films, (env if isinstance(env, str) else kind_of(made)) if title is None else title)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, overload
@@ -286,6 +287,8 @@ class Run:
         Raises:
             ConfigError: if the environment cannot be drawn, or there are not so many agents.
         """
+        if isinstance(agents, (str, os.PathLike)):
+            raise ConfigError("agents", agents, f"say how many to film, and write it with .save({str(agents)!r})")
         agents = check_count("agents", agents, high=min(self.record.num_members, MOST_FILMS))
         if agents == 1 and self.record.film is not None:
             return viz.animate(self.record)

@@ -21,6 +21,12 @@ from kousoku.viz.payload import payload
 END = 4
 
 
+RAN = """
+import kousoku as ks
+run = ks.train("q_learning", "FrozenLake-v1", steps=10, out="", eval_episodes=0)
+"""
+
+
 class RailInfo(eqx.Module):
     place: jax.Array
     bonus: jax.Array
@@ -197,6 +203,8 @@ class TestAnimate:
         found = ks.animate(Rail2d(), episodes=3, seed=1)
         assert [made.name for made in found.films] == ["episode 1", "episode 2", "episode 3"]
         assert found.title == "Rail2d"
+        wrapped = ks.animate(ks.wrappers.TimeLimit(Rail2d(), 3), episodes=1)
+        assert wrapped.title == "TimeLimit(Rail2d)"
         assert len({tuple(made.values["action"][:4]) for made in found.films}) > 1  # random, each in its own way
         again = ks.animate(Rail2d(), episodes=3, seed=1)
         assert [len(made) for made in again.films] == [len(made) for made in found.films]
@@ -264,6 +272,10 @@ class TestRuns:
         assert found.films[0].values["return"][-1] == pytest.approx(scores.max(), abs=1e-5)
         with pytest.raises(ks.ConfigError, match=r"agents: got 4; .* at most 3"):
             solid.animate(agents=4)
+
+    def test_a_file_is_named_when_it_is_saved(self):
+        told = refusals({"file": "run.animate('film.html')"}, RAN)
+        assert told["file"] == "agents: got 'film.html'; say how many to film, and write it with .save('film.html')"
 
     @pytest.mark.full("covered")
     def test_without_evaluation_it_is_played_when_asked_for(self):

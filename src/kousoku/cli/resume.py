@@ -9,7 +9,7 @@ from ..training.devices import use_all_cores
 from .options import Option, parse
 from .settings import changeable_options, setting_values
 
-WHAT = "Go on with a run that was stopped or killed, or make one longer: it ends as if it had never stopped."
+WHAT = "Go on with a run that was stopped or killed, and end as if it never was; or make one longer or shorter."
 RUN = Option("run", None, "RUN", "the run folder", positional=True)
 
 
