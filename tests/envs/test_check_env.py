@@ -172,7 +172,7 @@ class Timeless(ks.Env):
 
 def test_a_class_without_a_time_limit_is_told_how_to_write_one():
     with pytest.raises(
-        ks.ConfigError, match=r"^Timeless.time_limit: got nothing; write `time_limit: int | None = None"
+        ks.ConfigError, match=r"^Timeless.time_limit: got nothing; write `time_limit: int \| None = None"
     ):
         Timeless()
     with pytest.raises(TypeError, match="abstract method"):

@@ -20,7 +20,7 @@ from ..core.arguments import in_our_names
 from ..core.collector import Collector
 from ..core.dataset import Dataset, DatasetFile
 from ..core.dataset_file import SUFFIX, of_described
-from ..core.errors import ConfigError, check_choice, check_keys, is_number, nearest
+from ..core.errors import ConfigError, check_choice, check_keys, check_number, is_number, nearest
 from ..core.former import FORMERLY, values_before
 from ..nn import NETWORK_CONFIGS
 from ..ops.schedules import SCHEDULES, Schedule, parse_schedule
@@ -85,15 +85,20 @@ def with_number(agent: Agent, name: str, value: float) -> Agent:
     Raises:
         ConfigError: if the agent has no number of that name, or the value is bad.
     """
-    check_is_number_of(agent, name)
+    _check_is_number_of(agent, name)
+    check_number(f"sweep[{name!r}]", value)
     if any(field.name == name for field in _fields(agent)):
         return dataclasses.replace(agent, **{name: value})
     holder = next(f.name for f in _fields(agent) if isinstance(getattr(agent, f.name), Exploration))
     return dataclasses.replace(agent, **{holder: dataclasses.replace(getattr(agent, holder), **{name: value})})
 
 
-def check_is_number_of(agent: Agent, name: str) -> None:
-    """Refuses what is no number of an agent, and names the nearest one."""
+def _check_is_number_of(agent: Agent, name: str) -> None:
+    """Refuses what is no number of an agent, and names the nearest one.
+
+    Raises:
+        ConfigError: for structure, and for a name that it does not have.
+    """
     known = _numbers(agent)
     if name in known:
         return

@@ -6,10 +6,9 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from ..agents.options import check_is_number_of, with_number
+from ..agents.options import with_number
 from ..collectors.streams import member_key
 from ..core.agent import Agent
-from ..core.errors import check_number
 from ..core.sweep_names import of_agent
 from ..ops.trees import rows, to_device
 from .config import TrainConfig
@@ -37,8 +36,6 @@ def make_population(agent: Agent, envs: PointEnvs, config: TrainConfig) -> Popul
 
 def _at_point(agent: Agent, point: dict[str, float]) -> Agent:
     for name, value in of_agent(point).items():
-        check_is_number_of(agent, name)
-        check_number(f"sweep[{name!r}]", value)
         agent = with_number(agent, name, value)
     return agent
 

@@ -165,12 +165,11 @@ class APG(Agent):
     @property
     def learns_from(self) -> DifferentiatedRollouts:
         """Differentiated rollouts whose environments devices share by whole strata of the critic's minibatches."""
-        shares = self._strata() if self.critic else None
+        shares = None
+        if self.critic:
+            shares = num_strata(self.num_envs, self.num_steps, self.critic_minibatches, "critic_minibatches")
         discount = self.discount if self.normalise_rewards else None
         return DifferentiatedRollouts(self.num_envs, self.num_steps, shares=shares, return_discount=discount)
-
-    def _strata(self) -> int:
-        return num_strata(self.num_envs, self.num_steps, self.critic_minibatches, "critic_minibatches")
 
     def optimiser(self) -> optax.GradientTransformation:
         """Returns the optax transformation of the gradients of policy and critic."""
