@@ -93,15 +93,21 @@ def test_an_evaluations_card_calls_a_tie_one():
     assert rows["Best agent"] == ["7.00", "agent 0, the first of 3 that tie, in episodes that did not choose it"]
 
 
+def swept(levels):
+    """A sweep of two settings, three agents each, whose greedy returns are these."""
+    points = tuple({"learning_rate": 0.1 * (i + 1)} for i in range(2))
+    record = records.make(records.grid_env(), members=3, points=points, reports=20)
+    returns = np.asarray(levels)[record.member_point][:, None] + np.zeros((record.num_members, 4))
+    return replace(record, evaluation={"return": returns, "length": returns, "truncated": returns > 9})
+
+
 @pytest.mark.parametrize(("levels", "said"), [
     ((0.0, 5.0), "the best setting (learning_rate 0.2)"),
     ((5.0, 5.0), "2 settings tie for the best; the first (learning_rate 0.1)"),
 ])  # fmt: skip
 def test_an_evaluation_of_a_sweep_shows_its_best_setting(levels, said):
-    points = tuple({"learning_rate": 0.1 * (i + 1)} for i in range(2))
-    record = records.make(records.grid_env(), members=3, points=points, reports=20)
-    returns = np.asarray(levels)[record.member_point][:, None] + np.zeros((record.num_members, 4))
-    record = replace(record, evaluation={"return": returns, "length": returns, "truncated": returns > 9})
+    record = swept(levels)
+    returns = record.evaluation["return"]
     found = Evaluation(returns, returns, returns > 9, record=record)
     rows = {row[0]: row[1:] for row in Cells(found._repr_html_()).rows}
     assert rows["Return, mean"] == ["5.00", f"{said}, 3 agents"]
@@ -113,10 +119,7 @@ def test_an_evaluation_of_a_sweep_shows_its_best_setting(levels, said):
     ((5.0, 5.0), ["learning_rate 0.1", "the first of 2 that tie"]),
 ])  # fmt: skip
 def test_a_sweeps_card_names_its_best_setting(levels, best):
-    points = tuple({"learning_rate": 0.1 * (i + 1)} for i in range(2))
-    record = records.make(records.grid_env(), members=3, points=points, reports=20)
-    returns = np.asarray(levels)[record.member_point][:, None] + np.zeros((record.num_members, 4))
-    record = replace(record, evaluation={"return": returns, "length": returns, "truncated": returns > 9})
+    record = swept(levels)
     rows = {row[0]: row[1:] for row in Cells(Run(record, None, [])._repr_html_()).rows}
     assert rows["Best setting"] == best
     alone = replace(record, points=({},), member_point=0 * record.member_point)
