@@ -139,6 +139,22 @@ def test_two_of_the_same_are_equal_in_structure_so_that_a_program_is_compiled_on
     assert all(np.array_equal(a, b) for a, b in zip(one[0], other[0], strict=True))
 
 
+@pytest.mark.parametrize("id", OWN_ENVS)
+def test_two_of_the_same_have_one_hash_so_that_jit_takes_their_methods(id):
+    one, another = made(id), made(id)
+    assert hash(one) == hash(another)
+    assert one == another
+    assert jax.jit(one.reset).eval_shape(jax.random.key(0)) == jax.eval_shape(another.reset, jax.random.key(0))
+
+
+def test_environments_that_differ_in_an_array_alone_are_two_programs():
+    open_, walled = (ks.make("CustomGrid-v0", map=map_) for map_ in ("S..\n..G", "S#.\n..G"))
+    assert hash(open_) != hash(walled)
+    key, action = jax.random.key(0), np.int32(1)
+    ends = [jax.jit(env.step)(key, env.reset(key)[0], action)[1].obs for env in (open_, walled)]
+    assert [int(end) for end in ends] == [1, 0]
+
+
 def test_a_time_limit_that_no_counter_holds_is_refused_by_each():
     limited = [id for id in ks.list_envs() if "time_limit" in ENVS.options(id) and id != "CustomGrid-v0"]
     assert len(limited) > 40

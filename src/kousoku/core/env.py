@@ -6,6 +6,8 @@ from abc import abstractmethod
 from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
+import jax
+import numpy as np
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from .errors import ConfigError
@@ -53,6 +55,11 @@ class Env(eqx.Module):
         if default is dataclasses.MISSING or default is None or isinstance(default, int):
             cls.time_limit = eqx.field(static=True, default=default)
 
+    def __hash__(self) -> int:
+        """Hashes structure and numbers, arrays too: `jax.jit(env.step)` asks for it."""
+        leaves, structure = jax.tree.flatten(self)
+        return hash((structure, *map(_hashable, leaves)))
+
     @property
     @abstractmethod
     def observation_space(self) -> Space:
@@ -97,6 +104,12 @@ class Env(eqx.Module):
     def spec(self) -> EnvSpec:
         """Spaces and time limit in one struct."""
         return EnvSpec(self.observation_space, self.action_space, self.time_limit)
+
+
+def _hashable(leaf: Any) -> Any:
+    """Returns the bytes of a concrete array, and anything else as it is; a tracer says itself that it has no hash."""
+    concrete = isinstance(leaf, np.ndarray | jax.Array) and not isinstance(leaf, jax.core.Tracer)
+    return np.asarray(leaf).tobytes() if concrete else leaf
 
 
 @runtime_checkable
