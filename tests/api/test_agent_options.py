@@ -13,6 +13,7 @@ from kousoku.agents.options import describe, make_agent
 from kousoku.agents.tabular.q_learning import QLearning
 from kousoku.cli import main
 from kousoku.cli.made_by_id import agent_options
+from kousoku.cli.options import Option, literal, parse
 from kousoku.core.errors import ConfigError
 from kousoku.training.presets import Preset
 
@@ -224,3 +225,21 @@ print(json.dumps(told))"""
     assert len(told) > 40
     for what, (found, expected) in told.items():
         assert (type(found), found) == (type(expected), expected), what
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        (["--yes-or-no"], True),
+        (["--yes-or-no", "--steps", "5"], True),
+        (["--no-yes-or-no"], False),
+        (["--yes-or-no", "false"], False),
+        (["--yes-or-no=no"], False),
+        ([], "not given"),
+    ],
+)
+def test_an_option_that_is_true_or_false_needs_no_value_in_the_shell(words, value):
+    options = [Option("yes_or_no", True, "VALUE", "told"), Option("steps", 1, "NUMBER", "told")]
+    given = parse("train", "told", options, words)
+    found = literal("--yes-or-no", given["yes_or_no"], True) if "yes_or_no" in given else "not given"
+    assert found == value

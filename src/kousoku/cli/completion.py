@@ -72,5 +72,5 @@ def _options(command: str) -> Iterable[Option]:
 
 def _flags(options: Iterable[Option]) -> list[str]:
     named = [option for option in options if not option.positional]
-    switches = [f"--no-{option.words}" for option in named if not option.metavar]
+    switches = [option.negated for option in named if option.negated]
     return [*(option.flag for option in named), *switches, OWN_CODE.flag, "--help"]

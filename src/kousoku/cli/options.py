@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import inspect
 import io
+import itertools
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -60,6 +61,11 @@ class Option:
     @property
     def flag(self) -> str:
         return "--" + self.words
+
+    @property
+    def negated(self) -> str | None:
+        """The flag that says no, of a switch and of an option that is true or false; None of any other."""
+        return f"--no-{self.words}" if not self.metavar or isinstance(self.default, bool) else None
 
     @property
     def words(self) -> str:
@@ -116,7 +122,7 @@ def parse(command: str, description: str, options: Sequence[Option], words: Sequ
     if {"-h", "--help"} & set(words):
         words = ["--help"]
     else:
-        ours = _in_our_words(options, words)
+        ours = _with_yes_and_no(options, _in_our_words(options, words))
         _check_words(options, flags, ours)
         _check_once(options, words, ours)
         words = _joined(options, ours)
@@ -134,7 +140,7 @@ def parse(command: str, description: str, options: Sequence[Option], words: Sequ
             raise
         raise ConfigError("options", " ".join(words), " ".join(trouble.getvalue().split())) from None
     if unknown:
-        raise ConfigError("argument", unknown[0], "it is one too many; options begin with --")
+        raise ConfigError("argument", unknown[0], _one_too_many(words, unknown[0]))
     switched = {word.replace("--no-", "--") for word in words}
     values = {option.name: getattr(read, option.name.replace(".", "__")) for option in options}
     given = {option.name for option in options if option.metavar or option.flag in switched}
@@ -151,6 +157,35 @@ def _in_our_words(options: Sequence[Option], words: Sequence[str]) -> list[str]:
         name = our_name(flag.removeprefix("--").replace("-", "_"), ours) if flag.startswith("--") else ""
         translated.append(ours[name] + equals + value if name in ours else word)
     return translated
+
+
+def _with_yes_and_no(options: Sequence[Option], words: Sequence[str]) -> list[str]:
+    """Returns words with `--flag` alone as `--flag=true` and `--no-flag` as `--flag=false`, of those with values."""
+    values = [option for option in options if option.metavar and option.negated]
+    yes, no = {option.flag for option in values}, {option.negated: option.flag for option in values}
+    no = {flag: meant for flag, meant in no.items() if flag not in {option.flag for option in options}}
+    alone = [i + 1 == len(words) or words[i + 1].startswith("--") for i in range(len(words))]
+    return [
+        f"{word}=true" if word in yes and last else f"{no[word]}=false" if word in no else word
+        for word, last in zip(words, alone, strict=True)
+    ]
+
+
+def _one_too_many(words: Sequence[str], word: str) -> str:
+    """Says what to do with a word that belongs to no option; between several numbers of one there are commas."""
+    for i, flag in enumerate(words):
+        values = list(itertools.takewhile(lambda each: not each.startswith("--"), words[i + 1 :]))
+        if flag.startswith("--") and word in values[1:] and all(map(_is_typed_number, values)):
+            return f"it stands alone; put commas between several values: {flag} {','.join(values)}"
+    return "it is one too many; options begin with --"
+
+
+def _is_typed_number(text: str) -> bool:
+    try:
+        typed_number(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _joined(options: Sequence[Option], words: Sequence[str]) -> list[str]:
@@ -178,7 +213,7 @@ def _check_once(options: Sequence[Option], words: Sequence[str], ours: Sequence[
     Raises:
         ConfigError: naming the second one.
     """
-    switches = {f"--no-{option.words}": option.flag for option in options if option.metavar == ""}
+    switches = {option.negated: option.flag for option in options if option.negated}
     several = {option.flag for option in options if option.joined}
     given: dict[str, str] = {}
     for typed, word in zip(words, ours, strict=True):
