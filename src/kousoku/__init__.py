@@ -32,6 +32,7 @@ _HOMES = {
     "core.env": ("Drawable", "Env", "EnvSpec", "Finite"),
     "core.errors": ("ConfigError", "EnvError"),
     "core.model": ("TabularModel",),
+    "core.scene": ("Scene",),
     "core.spaces": ("Box", "Dict", "Discrete", "MultiDiscrete"),
     "core.timestep": ("ReplayBatch", "Rollout", "Timestep", "Transition"),
     "core.wrapper": ("Wrapper",),
@@ -53,10 +54,13 @@ _HOMES = {
     "interop.out.gymnax_like": ("to_gymnax",),
     "interop.out.sb3_vector": ("to_sb3_vec",),
     "run": ("Evaluation", "Run"),
-    "api": ("animate", "compare", "evaluate", "load", "load_policy", "resume", "train"),
+    "api": ("animate", "resume", "train"),
+    "saved_runs": ("compare", "evaluate", "load", "load_policy"),
     "training.devices": ("use_all_cores",),
+    "training.evaluation.policy": ("Policy",),
     "training.metrics.report": ("Report",),
     "training.presets": ("preset",),
+    "viz.animation": ("Animation",),
     "interop.jax_envs.brax": ("from_brax",),
     "interop.jax_envs.craftax": ("from_craftax",),
     "interop.jax_envs.gymnax": ("from_gymnax",),
@@ -68,20 +72,21 @@ _HOMES = {
     "compiler": ("KernelWarning", "kernel", "use_kernels"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
-_MODULES = {"wrappers": "envs.wrappers"}
+_MODULES = {"wrappers": "envs.wrappers", **{name: name for name in ("agents", "collectors", "nn", "ops", "physics")}}
 
 __all__ = sorted(_HOME_OF)  # pyright: ignore[reportUnsupportedDunderAll]
 
 if TYPE_CHECKING:
+    from . import agents as agents
+    from . import collectors as collectors
+    from . import nn as nn
+    from . import ops as ops
+    from . import physics as physics
     from .agents import list_agents as list_agents
     from .agents import register_agent as register_agent
     from .agents.options import make_agent as make_agent
     from .agents.tabular.agent import TabularAgent as TabularAgent
     from .api import animate as animate
-    from .api import compare as compare
-    from .api import evaluate as evaluate
-    from .api import load as load
-    from .api import load_policy as load_policy
     from .api import resume as resume
     from .api import train as train
     from .collectors.differentiated import DifferentiatedRollout as DifferentiatedRollout
@@ -108,6 +113,7 @@ if TYPE_CHECKING:
     from .core.errors import ConfigError as ConfigError
     from .core.errors import EnvError as EnvError
     from .core.model import TabularModel as TabularModel
+    from .core.scene import Scene as Scene
     from .core.spaces import Box as Box
     from .core.spaces import Dict as Dict
     from .core.spaces import Discrete as Discrete
@@ -146,9 +152,15 @@ if TYPE_CHECKING:
     from .interop.out.sb3_vector import to_sb3_vec as to_sb3_vec
     from .run import Evaluation as Evaluation
     from .run import Run as Run
+    from .saved_runs import compare as compare
+    from .saved_runs import evaluate as evaluate
+    from .saved_runs import load as load
+    from .saved_runs import load_policy as load_policy
     from .training.devices import use_all_cores as use_all_cores
+    from .training.evaluation.policy import Policy as Policy
     from .training.metrics.report import Report as Report
     from .training.presets import preset as preset
+    from .viz.animation import Animation as Animation
 
 
 # gymnasium.make("kousoku/CartPole-v1") knows our environments, whichever of the two is imported first.
@@ -159,7 +171,7 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f".{_MODULES[name]}", __name__)
     if name not in _HOME_OF:
-        raise AttributeError(f"module 'kousoku' has no attribute {name!r}")
+        raise importlib.import_module(".core.errors", __name__).missing_attribute("module 'kousoku'", name, __all__)
     return getattr(importlib.import_module(f".{_HOME_OF[name]}", __name__), name)
 
 

@@ -7,8 +7,7 @@ import dataclasses
 import inspect
 import os
 import signal
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ParamSpec, Protocol, overload, runtime_checkable
 
@@ -22,31 +21,28 @@ from .core.agent import Agent
 from .core.arguments import understood
 from .core.env import Env
 from .core.env_shapes import check_shapes
-from .core.errors import ConfigError, EnvError, RunWarning, check_count, check_keys
+from .core.errors import ConfigError, EnvError, check_count
 from .core.wrapper import kind_of
 from .envs.ids import EnvId
-from .run import Evaluation, Run
-from .training.arguments import check_ids, check_started_with, split_arguments
+from .run import Run
+from .saved_runs import asked_again, folder_of, load
+from .training.arguments import check_ids, split_arguments
 from .training.config import MAX_SEED, TrainConfig
 from .training.evaluation.film import MAX_FRAMES, MOST_FILMS, is_drawable, policy_film, random_policy
-from .training.evaluation.policy import Policy
 from .training.fine_tuning import TrainedMember
 from .training.guards.interrupt import StopRequest, is_left_to_caller, stop_on_signals
 from .training.io import checkpoints, files, provenance, run_folder
 from .training.io.env_config import env_json
-from .training.io.rebuild import begun_for, check_agent, rebuild_both
+from .training.io.rebuild import begun_for, check_agent
 from .training.loop.results import Trained
 from .training.loop.train import train as run_training
-from .training.loop.train import unfinished
 from .training.metrics.metric_sums import recorded_by_default
 from .training.metrics.report import Report
 from .training.metrics.terminal import StandardError
 from .training.presets import Preset, preset
 from .training.sources import GIVEN, sources
 from .viz.animation import Animation
-from .viz.comparison import Comparison, by_agent, compare_records
 
-HOW = ("agent", "env", "checkpoint")
 """What `load` takes beside a folder, and functions that read one with it."""
 
 SettingsOf = ParamSpec("SettingsOf")
@@ -194,11 +190,11 @@ def resume(
         <Run q_learning on GridWorld-v0: 1 agent x 3000 steps, finished, my-longer-run>
     """
     provenance.tell_upgraded()
-    path = _folder_of(path)
+    path = folder_of(path)
     config, folder = run_folder.read_config(path), files.typed(path)
     facts = run_folder.status(folder)
     changes = {"steps": steps, "devices": devices, "progress": progress, "on_report": on_report}
-    made_agent, made_env, asked = _asked(path, config, agent, env, **changes)
+    made_agent, made_env, asked = asked_again(path, config, agent, env, **changes)
     made_agent = made_agent.for_env(made_env.spec)
     check_agent(made_agent, config)
     if facts.get("status") == "finished" and facts["steps"] >= asked.steps and run_folder.is_whole(folder):
@@ -233,36 +229,6 @@ def _trained_member(config: TrainConfig) -> TrainedMember | None:
     return load(files.typed(given)).trained_member("init_member", config.init_member)
 
 
-def _asked(
-    path: str | Path, config: dict[str, Any], agent: Agent | None, env: Env | None, **changes: Any
-) -> tuple[Agent, Env, TrainConfig]:
-    """Returns what a run was asked to do, with the changes that are not None.
-
-    Raises:
-        ConfigError: if its configuration is damaged, or names what cannot be made by an id, or something else than an
-            agent and an environment is given.
-    """
-    check_started_with(agent, env)
-    try:
-        changed = {name: value for name, value in changes.items() if value is not None}
-        return *rebuild_both(config, agent, env), TrainConfig.of_json(config, changed)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ConfigError("run", str(path), f"its {run_folder.CONFIG} is damaged ({error!r})") from error
-
-
-def _folder_of(run: Run | str | Path) -> str | Path:
-    """Returns the folder of a run, or the one that is named.
-
-    Raises:
-        ConfigError: for a run that was not saved.
-    """
-    if not isinstance(run, Run):
-        return run
-    if run.path is None:
-        raise ConfigError("run", run, "it was not saved, so nothing can go on with it; train it with a folder, `out`")
-    return run.path
-
-
 def _reported(trained: Trained) -> Run:
     """Draws a run's report, and then does what ended the run, or what somebody asked for meanwhile."""
     with stop_on_signals() if trained.stopped_by is None else contextlib.nullcontext(StopRequest()) as stop:
@@ -271,14 +237,14 @@ def _reported(trained: Trained) -> Run:
         trained = dataclasses.replace(trained, stopped_by=stop.signal)
         run = Run(trained.record, trained, [])
     if run.stopped_by is not None and not is_left_to_caller():
-        _end_as_asked(run, run.stopped_by)
+        _end_asasked_again(run, run.stopped_by)
     if trained.error is not None:
         _mark(trained.error, run)
         raise trained.error
     return run
 
 
-def _end_as_asked(run: Run, number: int) -> None:
+def _end_asasked_again(run: Run, number: int) -> None:
     """Raises the signal that stopped a run once more: it is saved, and the person meant to end more than it."""
     name = signal.Signals(number).name
     StandardError().write(f"kousoku: stopped by {name} {_where(run)}\n")
@@ -316,145 +282,6 @@ def _with_report(run: Run) -> Run:
     if run.path is not None:
         with files.refusals_told(run.path, lambda: "all but its report is saved: `kousoku resume` draws that"):
             viz.write_report(run.record, run.path)
-    return run
-
-
-@understood()
-def load(
-    path: Run | str | Path,
-    *,
-    agent: Agent | None = None,
-    env: Env | None = None,
-    checkpoint: str | int | None = None,
-) -> Run:
-    """Reads a run folder.
-
-    A run that was killed, or that is still on its way, is read as its last whole checkpoint holds it, with a warning.
-    Read as a checkpoint, a run has the status "unfinished", and no evaluation but those made on the way.
-
-    Args:
-        path: the folder, or a run that was saved.
-        agent, env: what the run was started with, where it was made in Python and has no id to be made by.
-        checkpoint: "best", or the step of one that was kept; by default the end of the run.
-
-    Raises:
-        ConfigError: if there is no run or no such checkpoint, a file is missing or damaged, there is neither an end nor
-            a checkpoint, or the run was started with another agent or environment.
-    """
-    check_started_with(agent, env)
-    path = _folder_of(path)
-    config, folder = run_folder.read_config(path), files.typed(path)
-    if checkpoint is not None or not run_folder.has_ended(path):
-        saved = checkpoints.newest(folder) if checkpoint is None else checkpoints.kept(folder, checkpoint)
-        if saved is not None:
-            trained = unfinished(*_asked(path, config, agent, env), config, folder, saved)
-            if checkpoint is None:
-                at = f"it is read as its checkpoint at step {saved.progress.step} holds it"
-                warnings.warn(f"{folder} has not come to its end: {at}", RunWarning, stacklevel=2)
-            return Run(trained.record, trained, [])
-    record, leaves = run_folder.load(path)
-    if record.facts["status"] == run_folder.UNFINISHED:
-        warnings.warn(f"{folder} was ended before it was evaluated", RunWarning, stacklevel=2)
-    return Run(record, None, leaves, agent, env)
-
-
-@understood(*HOW)
-def load_policy(run: Run | str | Path, member: int | None = None, **how: Any) -> Policy:
-    """Returns what an agent of a run does greedily, as a small function from observations to actions.
-
-    Args:
-        run: a run, or its folder; one that was killed, or is still on its way, as its last checkpoint holds it.
-        member: which of its agents, by number; by default the best one.
-        how: of a folder, `agent`, `env` and `checkpoint` as `load` takes them.
-
-    Raises:
-        ConfigError: for a folder that is no run, a member that there is not, or a run whose agent or environment has no
-            id to be made by and is not given.
-
-    Examples:
-        >>> run = train("q_learning", "GridWorld-v0", steps=2000, out="")
-        >>> policy = load_policy(run)
-        >>> policy
-        <Policy: q_learning on GridWorld-v0, agent 0>
-        >>> policy([0, 1, 2]).shape
-        (3,)
-    """
-    return _loaded(run, how).policy(member)
-
-
-@understood(*HOW)
-def evaluate(
-    run: Run | str | Path, episodes: int = 100, *, seed: int = 0, max_steps: int = 1000, **how: Any
-) -> Evaluation:
-    """Plays whole greedy episodes with every agent of a run.
-
-    Each episode has a key of its own, counts once whatever its length, and teaches the agents nothing.
-
-    Args:
-        run: a run, or its folder.
-        episodes: of each agent.
-        seed: of the evaluation; the same seed plays the same episodes.
-        max_steps: where an episode is cut if the environment has no time limit.
-        how: of a folder, `agent`, `env` and `checkpoint` as `load` takes them.
-
-    Raises:
-        ConfigError: for a folder that is no run, or a run whose agent or environment has no id to be made by and is not
-            given.
-    """
-    return _loaded(run, how).evaluate(episodes, seed=seed, max_steps=max_steps)
-
-
-def compare(
-    runs: Mapping[str, Run | str | Path | Sequence[Run | str | Path]] | Run | str | Path,
-    *others: Run | str | Path,
-    where: Mapping[str, float | Sequence[float]] | None = None,
-) -> Comparison:
-    """Compares runs by their greedy episodes: interquartile mean, mean, profiles, probability of improvement.
-
-    Runs on the same environment, with the same options, are compared with each other; returns of different environments
-    are not added up. Each setting of a sweep stands by itself, on the environment with its numbers. `print` shows the
-    table, `save` writes a page.
-
-    Args:
-        runs: a run, its folder, or several of these (each on another environment) by name; or the first of several.
-        others: what stands beside the first, where each is named by its agent, or by its folder where two share one.
-        where: which settings of sweeps take part: names of swept numbers, and the value or values to keep of each, as
-            `{"learning_rate": 0.1}`; all of them by default. A run that did not sweep a name takes part.
-
-    Raises:
-        ConfigError: for a folder that is no run, a run that was not evaluated, if no two share an environment, or if a
-            sweep has no setting that is asked for.
-
-    References:
-        Agarwal et al., Deep reinforcement learning at the edge of the statistical precipice, arXiv:2108.13264.
-
-    Examples:
-        >>> runs = {id: train(id, "FrozenLake-v1", steps=5000, seeds=4, out="") for id in ("q_learning", "sarsa")}
-        >>> print(compare(runs))
-        FrozenLake-v1: greedy return
-        ...
-    """
-    if isinstance(runs, (Run, str, Path)):
-        return compare_records(by_agent([_loaded(run, {}).record for run in (runs, *others)]), where)
-    if others or not isinstance(runs, Mapping) or not all(isinstance(name, str) and name for name in runs):
-        raise ConfigError("runs", runs, 'give runs by name, {"PPO": run, "A2C": another}, or side by side')
-    several = {name: [given] if isinstance(given, (Run, str, Path)) else given for name, given in runs.items()}
-    for name, given in several.items():
-        if not isinstance(given, Sequence):
-            raise ConfigError("runs", f"{name}: {given!r}", "give a run, its folder, or a list of these")
-    return compare_records({name: [_loaded(run, {}).record for run in given] for name, given in several.items()}, where)
-
-
-def _loaded(run: Run | str | Path, how: Mapping[str, Any]) -> Run:
-    """Returns a run, or what is read from its folder.
-
-    Raises:
-        ConfigError: as `load` does; for a run, if it is told how to read it.
-    """
-    if not isinstance(run, Run):
-        return load(run, **how)
-    check_started_with(how.get("agent"), how.get("env"))
-    check_keys("argument", how, ())
     return run
 
 

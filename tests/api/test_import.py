@@ -1,5 +1,8 @@
 """Importing costs nothing: no JAX, no backend, no picture library before a name is used."""
 
+import re
+from pathlib import Path
+
 import pytest
 from fresh_process import in_a_new_process
 
@@ -61,13 +64,36 @@ def test_every_public_name_resolves(name):
 
 
 def test_an_editor_is_offered_public_names_and_no_other():
-    assert sorted(dir(kousoku)) == sorted([*kousoku.__all__, "__version__", "wrappers"])
+    rooms = ["agents", "collectors", "nn", "ops", "physics", "wrappers"]
+    assert sorted(dir(kousoku)) == sorted([*kousoku.__all__, "__version__", *rooms])
     assert not [name for name in kousoku.__all__ if name.startswith("_")]
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match=r"module 'kousoku' has no attribute 'trian'"):
+    with pytest.raises(AttributeError, match=r"module 'kousoku' has no attribute 'trian'; did you mean 'train'\?$"):
         kousoku.__getattr__("trian")
     assert not hasattr(kousoku, "trian")
     assert not hasattr(kousoku, "core.env")
     assert "__version__" in dir(kousoku)
+
+
+def test_rooms_that_documents_name_are_there_from_the_start():
+    assert in_a_new_process(
+        "import json, kousoku as ks; print(json.dumps([ks.physics.__name__, ks.ops.__name__]))"
+    ) == [
+        "kousoku.physics",
+        "kousoku.ops",
+    ]
+
+
+def test_every_public_name_that_documents_use_is_there():
+    root = Path(__file__).parents[2]
+    pages = [
+        root / "README.md",
+        root / "README.ja.md",
+        *(root / "docs").rglob("*.md"),
+        *(root / "examples").rglob("*.py"),
+    ]
+    used = {name for page in pages for name in re.findall(r"\bks\.([A-Za-z]\w*)", page.read_text())}
+    assert len(used) > 50
+    assert used <= set(dir(kousoku))

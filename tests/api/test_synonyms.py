@@ -210,6 +210,8 @@ def test_words_that_do_not_do(named, message):
         ("n_eval_episodes", ["episodes"], "use 'episodes'"),
         ("--map", ["--wrap", "--env.map"], "did you mean '--env.map'?"),
         ("slip", ["step_size", "env.slip"], "did you mean 'env.slip'?"),
+        ("ent_coef", ["temperature", "entropy_bonus"], "use 'temperature', the weight of the entropy"),
+        ("init_alpha", ["temperature", "priority_alpha"], "use 'temperature', its value at first"),
         ("grid", ["map", "slip"], "use 'map'"),
         ("grid", ["steps"], "`kousoku sweep AGENT ENV"),
         ("desc", ["map_name", "custom_map"], "use 'custom_map'"),
@@ -223,6 +225,21 @@ def test_unknown_names_are_answered_with_what_is_meant(name, known, message):
         return
     with pytest.raises(ConfigError, match=re.escape(message)):
         check_keys("field", [name], known)
+
+
+@pytest.mark.parametrize(
+    ("agent", "meant"),
+    [
+        ("sac", "'priority_alpha', 'temperature' or 'learning_rate'"),
+        ("td3", "'priority_alpha' or 'learning_rate'"),
+        ("dqn", "'priority_alpha', 'munchausen_alpha' or 'learning_rate'"),
+    ],
+)
+def test_alpha_is_the_learning_rate_of_nobody_who_calls_something_else_so(agent, meant):
+    with pytest.raises(ConfigError, match=f"option of {agent}: got 'alpha'; use {meant}, whichever is meant"):
+        ks.make_agent(agent, alpha=0.2)
+    assert ks.make_agent("q_learning", alpha=0.2).learning_rate == 0.2
+    assert ks.make_agent("td3_bc", alpha=0.2).learning_rate != 0.2, "it has an alpha of its own"
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
 """Wrappers by name with their values: what text makes, what is refused, and that runs keep it."""
 
 import json
+import re
 
 import equinox as eqx
 import pytest
 
 import kousoku as ks
 from kousoku.cli import main
+from kousoku.core.synonyms import WRAPPERS_ELSEWHERE
 from kousoku.core.wrapper import kind_of
 from kousoku.envs.wrappers.by_name import WRAPPERS
 from kousoku.training.config import TrainConfig
@@ -48,6 +50,12 @@ def test_every_wrapper_has_a_name():
 
 REFUSED = {
     "fram_stack:4": "wrap: got 'fram_stack'; did you mean 'frame_stack'?",
+    "frame_skip:4": "wrap: got 'frame_skip'; use 'repeat_action'",
+    "FrameStackObservation:4": "use 'frame_stack'",
+    "normalize_observation": "the option normalise_observations",
+    "NormalizeReward": "the option normalise_rewards",
+    "grayscale_observation": "use 'grayscale'",
+    "record_episode_statistics": "it needs none: a run records",
     "frame_stack": "frame_stack needs stack_size, as in frame_stack:STACK_SIZE",
     "standardise:0": "standardise needs std, as in standardise:MEAN:STD",
     "reshape:²x2": "got '²x2'",
@@ -68,6 +76,25 @@ def test_what_names_no_wrapper_is_refused_in_one_line(text, line):
         ks.make("CartPole-v1", wrap=text)
     assert line in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("NormalizeObservation", "the option normalise_observations; by known numbers, StandardiseObservation does"),
+        ("FrameStack", "use FrameStackObservation"),
+        ("FrameSkip", "use RepeatAction"),
+        ("ClipActions", "did you mean 'ClipAction'?"),
+    ],
+)
+def test_a_wrapper_elsewhere_is_answered_with_ours(name, meant):
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'; .*{re.escape(meant)}"):
+        getattr(ks.wrappers, name)
+
+
+def test_wrappers_that_are_answered_with_exist():
+    named = {name for told in WRAPPERS_ELSEWHERE.values() for name in re.findall(r"'(\w+)'", told)}
+    assert named <= set(WRAPPERS)
 
 
 def test_what_is_no_text_and_what_runs_on_the_host_are_refused():

@@ -347,7 +347,7 @@ def test_shell_commands_are_real(page, monkeypatch, capsys):
         raise _Reached
 
     benchmarks = [f"kousoku_bench.{name.replace('-', '_')}.bench" for name in BENCHMARKS]
-    for work in ("kousoku.api.train", "kousoku.api.resume", "kousoku.api.load", *benchmarks):
+    for work in ("kousoku.api.train", "kousoku.api.resume", "kousoku.saved_runs.load", *benchmarks):
         monkeypatch.setattr(work, stop)
     monkeypatch.setattr("kousoku.training.io.run_folder.read_config", lambda folder: {"agent": {"id": "ppo"}})
     monkeypatch.setattr(ENVS, "_entries", dict(ENVS._entries))

@@ -389,7 +389,7 @@ def test_choices_that_are_given_one_by_one_all_count(words, monkeypatch, capsys)
         asked.append((runs, where))
         raise ks.ConfigError("runs", ..., "seen")
 
-    monkeypatch.setattr("kousoku.api.compare", compare)
+    monkeypatch.setattr("kousoku.saved_runs.compare", compare)
     assert main(["compare", "one", "two", *words, "--out", "p.html"]) == 2
     assert asked[0][1] == {"epsilon": [0.1, 0.3], "discount": [0.9]}
 

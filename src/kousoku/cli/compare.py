@@ -19,7 +19,7 @@ OPTIONS = (
 
 def run(words: Sequence[str]) -> int:
     """Compares runs: prints the table, writes the page."""
-    from .. import api
+    from .. import saved_runs
     from .notices import on_one_line
 
     count = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
@@ -30,7 +30,7 @@ def run(words: Sequence[str]) -> int:
         raise ConfigError("runs", words[0] if count else ..., "name at least two: kousoku compare RUN RUN ...")
     written, where = target(given, PAGE), _where(str(given.get("where", "")))
     with on_one_line():
-        found = api.compare(_named(words[:count]), where=where)
+        found = saved_runs.compare(_named(words[:count]), where=where)
     print(found)
     print(f"\npage: {found.save(written)}")
     return 0

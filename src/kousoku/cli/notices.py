@@ -9,14 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .. import api
+from .. import saved_runs
 from ..core.errors import RunWarning
+from ..run import Run
 
 
-def load(folder: str | Path, checkpoint: str | int | None = None) -> api.Run:
+def load(folder: str | Path, checkpoint: str | int | None = None) -> Run:
     """Reads a run's folder: its end, or one of its checkpoints."""
     with on_one_line():
-        return api.load(folder, checkpoint=checkpoint)
+        return saved_runs.load(folder, checkpoint=checkpoint)
 
 
 @contextlib.contextmanager
@@ -35,7 +36,7 @@ def on_one_line() -> Iterator[None]:
         yield
 
 
-def end(run: api.Run) -> int:
+def end(run: Run) -> int:
     """Prints what came out of a run that has ended; returns the exit status."""
     tell(run)
     if run.record.facts["trouble"]:
@@ -44,7 +45,7 @@ def end(run: api.Run) -> int:
     return 0 if run.stopped_by is None else 128 + run.stopped_by
 
 
-def tell(run: api.Run) -> None:
+def tell(run: Run) -> None:
     """Prints what came out, on one screen."""
     from ..core.words import noun, plural
     from ..training.metrics.progress import readable

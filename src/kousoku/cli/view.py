@@ -108,14 +108,14 @@ def _newest() -> Path:
 
 def _unreadable(folder: Path) -> str | None:
     """Says why a run cannot be read; None if it can."""
-    from .. import api
+    from .. import saved_runs
     from ..training.io import run_folder
 
     if run_folder.has_ended(folder):
         return None
     try:
         with warnings.catch_warnings(action="ignore"):  # it is read again where it is shown
-            api.load(folder)
+            saved_runs.load(folder)
     except ConfigError as error:
         return str(error)
     return None

@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
+import jax.core
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray, PyTree
 

@@ -236,6 +236,24 @@ def _hint(name: str, known: list[str]) -> str:
     return f"other agents or commands have it; {names}" if ours else names
 
 
+def missing_attribute(owner: str, name: str, known: Iterable[str], told: str | None = None) -> AttributeError:
+    """Returns the error for an attribute that a module has not, with a hint at what is meant where there is one.
+
+    Args:
+        owner: whose attribute it would be.
+        name: of the attribute.
+        known: names that there are, of which public ones may be suggested.
+        told: a hint that is known already.
+
+    Examples:
+        >>> missing_attribute("module 'kousoku'", "trian", ["train", "resume"])
+        AttributeError("module 'kousoku' has no attribute 'trian'; did you mean 'train'?")
+    """
+    close = [] if name.startswith("_") else nearest(name, [each for each in known if not each.startswith("_")], 1)
+    hint = told or (f"did you mean {close[0]!r}?" if close else None)
+    return AttributeError(f"{owner} has no attribute {name!r}" + (f"; {hint}" if hint else ""))
+
+
 def check_all(field: str, values: Iterable[Any], check: Callable[[str, Any], object]) -> None:
     """Applies one check to every value of a list, naming the position."""
     for position, value in enumerate(values):

@@ -46,6 +46,7 @@ SAME: dict[str, tuple[str, ...]] = {
     "normalize_observations": ("normalise_observations",),
     "normalize_rewards": ("normalise_rewards",),
     "center_rewards": ("centre_rewards",),
+    "prioritized": ("prioritised",),
     "buffer_size": ("capacity",),
     "n_delta": ("num_directions",),
     "n_top": ("top_directions",),
@@ -60,6 +61,11 @@ SAME: dict[str, tuple[str, ...]] = {
     "replay_size": ("capacity",),
 }
 """{their name: ours with exactly the same meaning}: the first that the agent or the command has."""
+
+OPEN: dict[str, tuple[str, ...]] = {
+    "alpha": ("priority_alpha", "temperature", "munchausen_alpha", "learning_rate"),
+}
+"""{a name of `SAME` that stands for several things where an agent has the first of these: all that it may be}."""
 
 _STEPS = ("steps", "environment steps of each agent in all")
 _DEVICES = ("devices", "their number; the variable JAX_PLATFORMS says of which kind")
@@ -92,6 +98,9 @@ NEAR: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("max_steps", "max_timesteps", "frames", "num_frames", "total_frames", "max_frames"), _STEPS),
     "grid": ("map", "which is drawn in characters"),
     "desc": ("custom_map", "which is Gymnasium's desc"),
+    **dict.fromkeys(("ent_coef", "entropy_coef"), ("temperature", "the weight of the entropy, learned by default")),
+    **dict.fromkeys(("init_alpha", "init_temperature"), ("temperature", "its value at first")),
+    "autotune": ("learn_temperature", "true or false"),
     **dict.fromkeys(("max_episode_steps", "max_episode_length", "episode_length"), ("time_limit", "in steps")),
     "eps": ("epsilon", "the probability of a random action"),
     "eval_freq": ("eval_every", "which counts environment steps of each agent"),
@@ -157,6 +166,32 @@ AGENTS_ELSEWHERE: dict[str, str] = {
     ),
 }
 """{an agent's id elsewhere, in letters and digits: what there is of ours}."""
+
+_NORMALISED = "agents do it as they learn: the option normalise_observations; by known numbers, 'standardise' does"
+_SCALED = "agents do it as they learn: the option normalise_rewards"
+_COUNTED = "it needs none: a run records the returns and lengths of episodes"
+_AGAIN = "it needs none: training begins the next episode by itself"
+
+WRAPPERS_ELSEWHERE: dict[str, str] = {
+    **dict.fromkeys(("frameskip", "maxandskip", "skipframe", "actionrepeat"), "use 'repeat_action'"),
+    **dict.fromkeys(("normalize", "normalise", "normalizeobs", "vecnormalize"), _NORMALISED),
+    **dict.fromkeys(("normalizereward", "normalizereturn", "normalisereward", "normalizevecreward"), _SCALED),
+    **dict.fromkeys(("gray", "grey", "greyscale", "warpframe"), "use 'grayscale', and 'resize'"),
+    **dict.fromkeys(("recordepisodestatistics", "monitor", "log", "episode"), _COUNTED),
+    **dict.fromkeys(("autoreset", "vmap"), _AGAIN),
+    "recordvideo": "`kousoku view RUN --film` and `run.animate()` show episodes",
+    "atari": "put 'repeat_action', 'grayscale', 'resize' and 'frame_stack' around it",
+    "ataripreprocessing": "put 'repeat_action', 'grayscale', 'resize' and 'frame_stack' around it",
+    "standardize": "use 'standardise'",
+    **dict.fromkeys(("framestack", "vecframestack"), "use 'frame_stack'"),
+    "grayscale": "use 'grayscale'",
+    "resize": "use 'resize'",
+    "flatten": "use 'flatten'",
+    "rescale": "use 'rescale_observation'",
+    "timelimit": "use 'time_limit'",
+    "stickyactions": "use 'sticky_action'",
+}
+"""{a wrapper elsewhere, in letters, without "observation" and "wrapper" at its end: what does it here}."""
 
 _ADD = "`kousoku.register` adds one's own"
 _FIVE = "'MinAtar/Asterix-v1', '.../Breakout-v1', '.../Freeway-v1', '.../Seaquest-v1' and '.../SpaceInvaders-v1'"
@@ -255,12 +290,16 @@ def _has(kind: type, name: str) -> bool:
 
 
 def our_name(name: str, known: Collection[str]) -> str:
-    """Returns the known name that means exactly the same; the name itself if it is known, or none does.
+    """Returns the known name that means exactly the same; the name itself if it is known, or none does for certain.
 
     Examples:
         >>> our_name("gamma", ["discount"]), our_name("gamma", ["gamma", "discount"]), our_name("gamma", [])
         ('discount', 'gamma', 'gamma')
+        >>> our_name("alpha", ["learning_rate"]), our_name("alpha", ["learning_rate", "priority_alpha"])
+        ('learning_rate', 'alpha')
     """
+    if OPEN.get(name, ("",))[0] in known:
+        return name
     return name if name in known else next((ours for ours in SAME.get(name, ()) if ours in known), name)
 
 
@@ -278,6 +317,9 @@ def meant(name: str, known: Collection[str]) -> str | None:
     plain, written = _plain(name).removeprefix("env."), {_plain(each): each for each in known}
     if found := written.get(plain) or written.get(f"env.{plain}"):
         return f"did you mean {found!r}?"
+    maybe = [repr(written[each]) for each in OPEN.get(plain, ()) if each in written]
+    if len(maybe) > 1:
+        return f"use {', '.join(maybe[:-1])} or {maybe[-1]}, whichever is meant"
     same = SAME.get(plain, ())
     if found := next((written[_plain(ours)] for ours in same if _plain(ours) in written), None):
         return f"use {found!r}"
@@ -334,8 +376,11 @@ LIBRARIES = {
 
 
 def elsewhere(kind: str, id: str) -> str | None:
-    """Returns what there is instead of an agent or environment that other libraries have; None of an unknown id."""
+    """Returns what there is instead of an agent, environment or wrapper of other libraries; None of an unknown one."""
+    letters = re.sub(r"[\W_]", "", id.casefold())
     if kind == "agent":
-        told = AGENTS_ELSEWHERE.get(re.sub(r"[\W_]", "", id.casefold()))
+        told = AGENTS_ELSEWHERE.get(letters)
         return told and f"it is not here; {told}"
+    if kind == "wrapper":
+        return WRAPPERS_ELSEWHERE.get(re.sub(r"(observation|wrapper)s?$", "", letters))
     return next((told for pattern, told in ENVS_ELSEWHERE.items() if re.match(pattern, id.casefold())), None)

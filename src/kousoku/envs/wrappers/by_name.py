@@ -8,6 +8,7 @@ from typing import Any
 
 from ...core.env import Env
 from ...core.errors import ConfigError, check_keys
+from ...core.synonyms import elsewhere
 from ...core.wrapper import Wrapper
 from .clip import ClipAction, ClipReward
 from .flatten import FlattenObservation, ReshapeObservation
@@ -65,6 +66,8 @@ def wrapped(env: Env, names: Any) -> Env:
 def _one(env: Env, text: str) -> Env:
     """Puts the wrapper that a text names around an environment."""
     name, *words = text.strip().split(":")
+    if name not in WRAPPERS and (told := elsewhere("wrapper", name)):
+        raise ConfigError("wrap", name, told)
     check_keys("wrap", [name], WRAPPERS)
     kind: Any = WRAPPERS[name]
     fields = {field.name: field for field in dataclasses.fields(kind) if field.name != "env" and field.init}

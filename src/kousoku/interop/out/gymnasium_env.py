@@ -96,12 +96,15 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         return {name: first(value) for name, value in told.info.items()}
 
 
-def to_gymnasium(env: str | Env, **how: Any) -> GymnasiumEnv:
+def to_gymnasium(
+    env: str | Env, *, render_mode: str | None = None, max_episode_steps: int | None = None, **options: Any
+) -> GymnasiumEnv:
     """Makes Gymnasium's `Env` of an id or an environment of ours.
 
     Args:
         env: an id, or an environment.
-        how: `render_mode` and `max_episode_steps` as of `GymnasiumEnv`; options of an environment by id.
+        render_mode, max_episode_steps: as of `GymnasiumEnv`.
+        options: of an environment by id.
 
     Raises:
         ConfigError: as `GymnasiumEnv` does.
@@ -113,7 +116,7 @@ def to_gymnasium(env: str | Env, **how: Any) -> GymnasiumEnv:
         >>> int(obs), reward, terminated, truncated
         (1, 0.0, False, False)
     """
-    return GymnasiumEnv(env, **how)
+    return GymnasiumEnv(env, render_mode=render_mode, max_episode_steps=max_episode_steps, **options)
 
 
 def painter_of(env: Env, render_mode: str | None) -> StatePainter | None:

@@ -162,14 +162,22 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
         return self._masked(found, told.begun)
 
 
-def to_gymnasium_vec(env: str | Env, num_envs: int = 1, **how: Any) -> GymnasiumVectorEnv:
+def to_gymnasium_vec(
+    env: str | Env,
+    num_envs: int = 1,
+    *,
+    autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+    render_mode: str | None = None,
+    max_episode_steps: int | None = None,
+    **options: Any,
+) -> GymnasiumVectorEnv:
     """Makes Gymnasium's `VectorEnv` of an id or an environment of ours.
 
     Args:
         env: an id, or an environment.
         num_envs: how many.
-        how: `autoreset_mode`, `render_mode` and `max_episode_steps` as of `GymnasiumVectorEnv`; options of an
-            environment by id.
+        autoreset_mode, render_mode, max_episode_steps: as of `GymnasiumVectorEnv`.
+        options: of an environment by id.
 
     Raises:
         ConfigError: as `GymnasiumVectorEnv` does.
@@ -181,7 +189,14 @@ def to_gymnasium_vec(env: str | Env, num_envs: int = 1, **how: Any) -> Gymnasium
         >>> obs.shape, reward.shape
         ((1024, 4), (1024,))
     """
-    return GymnasiumVectorEnv(env, num_envs, **how)
+    return GymnasiumVectorEnv(
+        env,
+        num_envs,
+        autoreset_mode=autoreset_mode,
+        render_mode=render_mode,
+        max_episode_steps=max_episode_steps,
+        **options,
+    )
 
 
 def row(tree: Any, i: int) -> Any:
