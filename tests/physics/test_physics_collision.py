@@ -25,8 +25,8 @@ from kousoku.physics import load
 from kousoku.physics.algebra.scalar import Num, num, nums
 from kousoku.physics.algebra.vector import Mat, quat, vec
 from kousoku.physics.collision import candidates as collision_candidates
-from kousoku.physics.collision.candidates import candidates, first_unsupported, type_pairs
-from kousoku.physics.collision.geom import GeomInfo, GeomType, bounding_radius
+from kousoku.physics.collision.candidates import _share, candidates, first_unsupported, type_pairs
+from kousoku.physics.collision.geom import ContactPoint, GeomInfo, GeomType, bounding_radius
 from kousoku.physics.collision.narrow_phase import COLLISION_FUNCTIONS
 from kousoku.physics.stages.kinematics import Frame
 
@@ -138,13 +138,17 @@ def placed(model: mujoco.MjModel, data: mujoco.MjData, of: Sequence[int] = (0, 1
     return data.geom_xpos[of].copy(), data.geom_xmat[of].reshape(-1, 3, 3), model.geom_size[of], np.array(margin)
 
 
-def touches(pair: tuple[GeomType, GeomType], places: Any, turns: Any, sizes: Any, margin: Any) -> list[list[Num]]:
+def touches(pair: tuple[GeomType, GeomType], *placed: Any) -> list[list[Num]]:
     """All our contacts, one a row: distance, point, normal, first tangent."""
+    return [[t.dist, *t.pos, *t.normal, *t.tangent] for t in points(pair, *placed)]
+
+
+def points(pair: tuple[GeomType, GeomType], places: Any, turns: Any, sizes: Any, margin: Any) -> list[ContactPoint]:
     geoms = []
     for place, turned, size in zip(places, turns, sizes, strict=True):
         frame = Frame(vec(nums(place)), quat([1.0, 0.0, 0.0, 0.0]), Mat(*(vec(nums(row)) for row in turned)))
         geoms.append(GeomInfo(frame, nums(size), num(margin)))
-    return [[t.dist, *t.pos, *t.normal, *t.tangent] for t in COLLISION_FUNCTIONS[pair](*geoms)]
+    return COLLISION_FUNCTIONS[pair](*geoms)
 
 
 def nudged(pose: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -181,6 +185,27 @@ def test_contacts_are_those_of_mujoco(pair, kind):
         else:
             pytest.fail(f"{pose.tolist()} {margin=}\n{ours(pair, model, data)}\n{wanted}")
     assert touched > KINDS[kind] // 4
+
+
+ORDERED = {name: pair for name, pair in zip(NAMES, COLLISION_FUNCTIONS, strict=True) if pair != LYING}
+
+
+@pytest.mark.by_default("plane_box", "box_box")
+@pytest.mark.parametrize("name", ORDERED)
+def test_points_are_in_the_order_of_mujocos_list(name):
+    pair, rng, several = ORDERED[name], np.random.default_rng(3), 0
+    for i in range(60):
+        margin = (0.0, 0.05)[i % 2]
+        model = scene(pair, i % 5, margin)
+        data, wanted = theirs(model, poses(("random", "nearly")[i % 4 > 1], rng))
+        found = points(pair, *placed(model, data))
+        places = [x.value for x in found[0].order()] if found[0].order else [float(k) for k in range(len(found))]
+        rows = ours(pair, model, data)[np.argsort(places)]
+        rows = rows[rows[:, 0] < margin]
+        np.testing.assert_allclose(rows[:, :4], wanted[:, :4], atol=1e-4 if pair in ITERATED else 1e-8)
+        assert 0.0 <= min(places) <= max(places) <= 8.0
+        several += len(rows) > 1
+    assert several > 1 or GeomType.SPHERE in pair or GeomType.ELLIPSOID in pair
 
 
 @pytest.mark.full("covered")
@@ -426,6 +451,14 @@ def test_numbers_that_differ_from_lane_to_lane_are_mixed_as_known_ones():
         np.testing.assert_allclose(row[2:], data.contact.solimp[0], rtol=1e-12)
         (known,) = candidates(load(source))
         np.testing.assert_allclose([n.value for n in known.solref], data.contact.solref[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "share"), [(1.0, 3.0, 0.25), (0.0, 2.0, 0.0), (2.0, 0.0, 1.0), (0.0, 0.0, 0.5), (-1.0, 1.0, 0.0)]
+)
+def test_the_share_of_a_weight_of_nothing_is_as_in_c(one, other, share):
+    """MuJoCo's mj_contactParam."""
+    assert _share(Num(one), Num(other)).value == share
 
 
 @pytest.mark.parametrize("rule", ["", '<exclude body1="world" body2="two"/>', '<exclude body1="two" body2="other"/>'])

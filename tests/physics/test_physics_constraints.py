@@ -10,8 +10,9 @@ from physics_states import Oracle, silent, stack, states
 
 import kousoku as ks
 from kousoku.physics import State, forward
-from kousoku.physics.algebra.scalar import num, nums, to_array
+from kousoku.physics.algebra.scalar import Num, num, nums, to_array
 from kousoku.physics.constraint.cost import EllipticCone, Huber, OneSided, PyramidalCone, Quadratic
+from kousoku.physics.constraint.impedance import _impedance_curve
 from kousoku.physics.mjcf.load import from_mujoco
 from kousoku.physics.stages.apply_ft import apply_wrenches
 from kousoku.physics.step import INTEGRATORS
@@ -81,6 +82,41 @@ def test_the_cones_meet_without_a_jump():
         np.testing.assert_allclose(
             cone.cost(nums(np.array(inside))).value, cone.cost(nums(np.array(outside))).value, atol=1e-7
         )
+
+
+def impedance_in_c(low, high, width, midpoint, power, pos):
+    """MuJoCo's getimpedance (engine_core_constraint.c)."""
+    if low == high or width <= 1e-15:
+        return 0.5 * (low + high)
+    x = abs(pos) / width
+    if x >= 1:
+        return high
+    if power == 1 or x == 0:
+        y = x
+    elif x <= midpoint:
+        y = x**power / midpoint ** (power - 1)
+    else:
+        y = 1 - (1 - x) ** power / (1 - midpoint) ** (power - 1)
+    return low + y * (high - low)
+
+
+POSITIONS = (0.0, -0.01, 0.02, -0.035, 0.05, -0.06, 0.085, -0.095, 0.11, -0.3)
+
+
+@pytest.mark.parametrize(("midpoint", "power"), [(0.2, 2.0), (0.5, 1.0), (0.9, 3.5)])
+def test_impedance_rises_as_in_c(midpoint, power):
+    """Before, at and after the middle, wherever that is; the same of known numbers and of those that are not."""
+
+    def curve(pos, *rest):
+        return jnp.asarray(_impedance_curve(*map(Num, rest), Num(pos)).value, jnp.float32)
+
+    for ends in ((0.3, 0.9, 0.1), (0.9, 0.2, 0.1), (0.4, 0.4, 0.1), (0.2, 0.6, 0.0)):
+        numbers = (*ends, midpoint, power)
+        wanted = [impedance_in_c(*numbers, pos) for pos in POSITIONS]
+        found = jax.vmap(lambda pos: curve(pos, *numbers))(jnp.float32(POSITIONS))  # noqa: B023
+        traced = jax.vmap(curve, (0, *[None] * 5))(jnp.float32(POSITIONS), *map(jnp.float32, numbers))
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)
+        np.testing.assert_allclose(traced, wanted, rtol=1e-5)
 
 
 def on_floor(geoms: str, option: str = "", tail: str = "", joints: str = "<freejoint/>") -> str:

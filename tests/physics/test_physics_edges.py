@@ -2,6 +2,8 @@
 forces that act or do not, numbers of zero.
 """
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import mujoco
@@ -15,6 +17,7 @@ from kousoku.core.errors import ConfigError
 from kousoku.physics import (
     State,
     contacts,
+    contacts_of,
     energy,
     forward,
     initial_state,
@@ -27,6 +30,7 @@ from kousoku.physics import (
     step,
 )
 from kousoku.physics.algebra.scalar import nums
+from kousoku.physics.mjcf.load import from_mujoco
 from kousoku.physics.model import check_vector
 
 INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast")
@@ -241,6 +245,38 @@ ZEROS = {
     ),
     "body_gravcomp": ("", SLIDE.format(body="", geom=""), ""),
 }  # fmt: skip
+RISER = """<body gravcomp="{}"><joint type="slide" axis="0 0 1"/><geom size=".1"/></body>"""
+SHARES = {"below zero alone": (-0.5, -2), "below zero beside another": (-0.5, 0.1), "none": (0, 0)}
+
+
+@pytest.mark.parametrize("shares", SHARES)
+def test_a_share_of_weight_below_zero_means_the_same_where_it_is_a_leaf(shares):
+    """It is a load where another share is above zero, and nothing where none is."""
+    text = f"<mujoco><worldbody>{''.join(map(RISER.format, SHARES[shares]))}</worldbody></mujoco>"
+    with silent(), jax.enable_x64(True):
+        model = load(text)
+        model = model.with_numbers(body_gravcomp=jnp.asarray(model.body_gravcomp))
+        for ours, c in many_steps(mujoco.MjModel.from_xml_string(text), model):
+            np.testing.assert_allclose(ours, c, atol=1e-11)
+
+
+@pytest.mark.parametrize("start", [-0.2, 0.1, 0.2, 0.5])
+def test_a_tendon_whose_spring_ends_before_it_begins_is_drawn_to_one_end(start):
+    theirs = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><worldbody>{SLIDE.format(body="", geom="")}</worldbody><tendon><fixed name="t" stiffness="9"
+        springlength="0 .1"><joint joint="j" coef="1"/></fixed></tendon></mujoco>"""
+    )
+    theirs.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_ENERGY)
+    theirs.tendon_lengthspring[:] = 0.3, 0.15
+    data = mujoco.MjData(theirs)
+    data.qpos[:] = start
+    mujoco.mj_forward(theirs, data)
+    with jax.enable_x64(True):
+        model = from_mujoco(theirs)
+        for own in (model, model.with_numbers(tendon_lengthspring=jnp.asarray(model.tendon_lengthspring))):
+            state = replace(initial_state(own), qpos=jnp.array([start]))
+            np.testing.assert_allclose(forward(own, state, jnp.zeros(0)).solution.qacc[0].value, data.qacc[0])
+            np.testing.assert_allclose(energy(own, state), data.energy, atol=1e-12)
 
 
 @pytest.mark.parametrize("field", ZEROS)
@@ -310,3 +346,34 @@ def test_a_contact_of_geoms_that_cannot_move_is_told_and_pushes_nothing():
         found = contacts(model, initial_state(model), jnp.zeros(0))
     assert data.ncon == 1
     assert [pair for pair, active in zip(found.geoms, found.active, strict=True) if active] == [(0, 1)]
+
+
+AS_ONE = """<mujoco><option cone="{cone}"/><worldbody><geom type="plane" size="1 1 1"/>
+<body name="b" pos="0 0 .19"><joint type="slide" axis="0 0 1"/><joint axis="0 1 0"/><geom name="one" size=".1"/>
+<geom name="same" size=".1" pos=".05 0 0"/><site name="s" size=".4"/>
+<body pos="0 0 -.1"><geom name="welded" size=".1"/></body></body></worldbody>
+<contact><pair geom1="one" geom2="{other}" condim="{condim}"/></contact>
+<sensor><touch site="s"/><force site="s"/><contact body1="b" data="found force dist" num="3"/>
+<contact body1="b" data="found force" reduce="maxforce"/>
+<contact geom1="one" data="found force torque" reduce="netforce"/></sensor></mujoco>"""
+
+
+@pytest.mark.by_default("welded-1-pyramidal")
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+@pytest.mark.parametrize("condim", [1, 3, 6])
+@pytest.mark.parametrize("other", ["same", "welded"])
+def test_a_contact_of_geoms_that_move_as_one_is_told_and_pushes_nothing(other, condim, cone):
+    text = AS_ONE.format(other=other, condim=condim, cone=cone)
+    theirs = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(theirs)
+    mujoco.mj_forward(theirs, data)
+    with jax.enable_x64(True):
+        model = load(text)
+        f = forward(model, initial_state(model), jnp.zeros(0))
+        found = contacts_of(f)
+        np.testing.assert_allclose(sensors(f), data.sensordata, atol=1e-9)
+        np.testing.assert_allclose([x.value for x in f.solution.qacc], data.qacc, atol=1e-8)
+    assert all(not force.any() for pair, force in zip(found.geoms, found.force, strict=True) if 0 not in pair)
+    assert [pair for pair, active in zip(found.geoms, found.active, strict=True) if active and 0 not in pair] == [
+        (1, 2 if other == "same" else 3)
+    ]

@@ -14,11 +14,13 @@ from physics_mjcf import mjcf
 from physics_models import compiled
 from physics_models_smooth import NO_CONTACT
 from physics_states import Oracle, states
+from scipy.spatial.transform import Rotation
 
 import kousoku as ks
-from kousoku.physics import Frames, State, energy, forward, initial_state, kinematics, sensors, step
+from kousoku.physics import Frames, State, energy, forward, initial_state, kinematics, load, sensors, step
 from kousoku.physics.algebra.scalar import nums
 from kousoku.physics.energy import kinetic, potential
+from kousoku.physics.integration.rk4 import _turn_rates
 from kousoku.physics.mjcf.load import from_mujoco
 from kousoku.physics.mjcf.supported import OPTION_ENUMS
 from kousoku.physics.stages.com_pos import com_pos
@@ -117,6 +119,17 @@ def test_order_of_the_integrators(integrator, order):
     errors = np.abs(together[:-1] - together[-1]).max(axis=1)
     slope = np.polyfit(np.log(1 / steps[:-1]), np.log(errors), 1)[0]
     assert abs(slope - order) < 0.25, (slope, errors)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-3, 0.5, 2.5])
+def test_the_rate_of_a_turn_is_that_of_its_rotation_vector(size):
+    """In the middle of a step of Runge and Kutta's: by differences of log(exp(u) exp(h w)), in float64."""
+    model = load("<mujoco><worldbody><body><freejoint/><geom size='1'/></body></worldbody></mujoco>")
+    u, w, h = size * np.array([0.6, -0.64, 0.48]), np.array([0.3, 2.0, -1.0]), 1e-5
+    turned = [(Rotation.from_rotvec(u) * Rotation.from_rotvec(s * w)).as_rotvec() for s in (h, -h)]
+    rates = _turn_rates(model, nums(np.array([7.0, 8.0, 9.0, *w])), nums(np.array([0.0, 0.0, 0.0, *u])))
+    found = [rate.value for rate in rates]
+    np.testing.assert_allclose(found, [7.0, 8.0, 9.0, *(turned[0] - turned[1]) / (2 * h)], rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.full("covered")

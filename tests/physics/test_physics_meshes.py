@@ -1,4 +1,4 @@
-"""Meshes that can touch nothing, which are bodies like others; and those that can, which are refused by name."""
+"""Meshes and height fields that can touch nothing, which are bodies like others; those that can are refused by name."""
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +14,7 @@ from kousoku.physics import State, load, step
 
 FLOOR = '<geom name="floor" type="plane" size="2 2 1"/>'
 HULL = '<geom name="{}" type="mesh" mesh="m" {}/>'
+HILL = '<geom name="{}" type="hfield" hfield="h" {}/>'
 SHOWN = 'contype="0" conaffinity="0"'
 
 
@@ -22,9 +23,9 @@ def moving(*geoms: str, body: str = "a", within: str = "") -> str:
 
 
 def text(world: str, tail: str = "", option: str = "") -> str:
-    """A model with a tetrahedron `m`; one element a line."""
-    asset = '<asset><mesh name="m" vertex="0 0 0 .1 0 0 0 .2 0 0 0 .3"/></asset>'
-    model = f"<mujoco><option>{option}</option>{asset}<worldbody>{world}</worldbody>{tail}</mujoco>"
+    """A model with a tetrahedron `m` and a height field `h`; one element a line."""
+    assets = '<mesh name="m" vertex="0 0 0 .1 0 0 0 .2 0 0 0 .3"/><hfield name="h" nrow="3" ncol="3" size="1 1 1 .1"/>'
+    model = f"<mujoco><option>{option}</option><asset>{assets}</asset><worldbody>{world}</worldbody>{tail}</mujoco>"
     return model.replace("><", ">\n<")
 
 
@@ -32,7 +33,7 @@ CHILD = f'<body pos=".1 0 .1"><joint axis="0 1 0"/>{HULL.format("child", "")}</b
 OFF = '<flag contact="disable"/>'
 EXCLUDE = '<contact><exclude body1="a" body2="b"/></contact>'
 SEEN_ONLY = moving(HULL.format("hull", SHOWN))
-# Models with meshes that have nothing to touch.
+# Models with meshes or height fields that have nothing to touch. Height fields and planes do not meet one another.
 IDLE = {
     "alone": text(moving(HULL.format("hull", ""))),
     "seen only": text(FLOOR + SEEN_ONLY),
@@ -42,6 +43,12 @@ IDLE = {
     "excluded": text(moving(HULL.format("hull", "")) + moving(HULL.format("other", ""), body="b"), EXCLUDE),
     "of other kinds": text(
         moving(HULL.format("hull", 'contype="2" conaffinity="4"')) + moving('<geom size=".1"/>', body="b")
+    ),
+    "hills that are seen only": text(FLOOR + HILL.format("hill", SHOWN) + moving('<geom size=".1"/>')),
+    "hills on the ground": text(
+        FLOOR
+        + HILL.format("hill", "")
+        + moving(HILL.format("other", ""), '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>')
     ),
     "without contacts": text(FLOOR + moving(HULL.format("hull", "")), option=OFF),
     "without constraints": text(FLOOR + moving(HULL.format("hull", "")), option=OFF.replace("contact", "constraint")),
@@ -58,6 +65,9 @@ TOUCHING = {
         ("geom 'one'", "geom 'two'"), "mesh-mesh"),
     "where another stands": (
         text(HULL.format("wall", "") + moving(BALL)), ("geom 'ball'", "geom 'wall'"), "sphere-mesh"),
+    "a hill": (text(HILL.format("hill", "") + moving(BALL)), ("geom 'hill'", "geom 'ball'"), "hfield-sphere"),
+    "a hill by name": (text(HILL.format("hill", SHOWN) + moving(BALL), PAIR.format("hill", "ball")), ("pair 'p'",),
+                       "hfield-sphere"),
     "by name": (text(SEEN_ONLY + FLOOR, PAIR.format("hull", "floor")), ("pair 'p'",), "plane-mesh"),
     "without names": (text(moving(ELLIPSOID) + moving(ELLIPSOID, body="b")), ("geom", "geom"), "ellipsoid-ellipsoid"),
     "beside what is only seen": (
@@ -67,9 +77,11 @@ TOUCHING = {
 }  # fmt: skip
 
 
-@pytest.mark.by_default("alone", "of the same body", "seen only", "without constraints", "without contacts")
+@pytest.mark.by_default(
+    "hills on the ground", "alone", "of the same body", "seen only", "without constraints", "without contacts"
+)
 @pytest.mark.parametrize("name", IDLE)
-def test_meshes_that_can_touch_nothing_move_as_in_c(name):
+def test_what_can_touch_nothing_moves_as_in_c(name):
     theirs = mujoco.MjModel.from_xml_string(IDLE[name])
     data, oracle = mujoco.MjData(theirs), Oracle(theirs)
     data.qvel[:] = np.resize([1.0, -0.5, 2.0], theirs.nv)
@@ -119,3 +131,12 @@ def test_geoms_that_may_touch_in_ways_that_there_are_not_are_named(name):
     if "pair" not in elements[0]:
         with pytest.raises(ConfigError, match=f"^{elements[0]}.* and {elements[1]}.*: got '{kinds} contacts'"):
             load(mujoco.MjModel.from_xml_string(text))
+
+
+def test_rays_that_may_see_a_height_field_are_refused():
+    seen = text(
+        HILL.format("hill", "{}") + moving(BALL, '<site name="eye"/>'), "<sensor><rangefinder site='eye'/></sensor>"
+    )
+    with pytest.raises(ConfigError, match="rangefinder that may see a hfield, geom 'hill'"):
+        load(seen.format(SHOWN))
+    assert load(seen.format(f'{SHOWN} rgba="0 0 0 0"')).ngeom == 2

@@ -97,6 +97,18 @@ def test_steps_are_c_mujocos(condim):
         np.testing.assert_allclose(qvel[i], wanted[1], rtol=1e-8, atol=1e-8)
 
 
+def test_geoms_that_move_as_one_are_not_listed():
+    """A named pair of one body, in a crowd: C has a contact of it, without rows."""
+    text = CROWD.format(condim=1).replace('<geom size=".13"', '<geom name="a" size=".1"/><geom name="b" size=".13"')
+    theirs = mujoco.MjModel.from_xml_string(
+        text.replace("</worldbody>", "</worldbody><contact><pair geom1='a' geom2='b'/></contact>")
+    )
+    model = from_mujoco(theirs)
+    listed = self_contacts.split_candidates(model)[1]
+    assert len(listed) == 14
+    assert all(model.geom_bodyid[c.geom1] != model.geom_bodyid[c.geom2] for c in listed)
+
+
 @pytest.mark.parametrize("given", [{"geom_size"}, {"geom_size", "geom_rbound"}], ids=["sizes", "and reaches"])
 def test_geoms_that_have_grown_touch_as_far_as_they_reach(given):
     """Sizes are leaves; those of the file would not touch. A reach that is given is taken as it is."""

@@ -7,7 +7,6 @@ nothing but the sensors is compared; whole steps of a robot's sensors go through
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 
 import jax
@@ -23,7 +22,7 @@ import kousoku as ks
 from kousoku.core.errors import ConfigError
 from kousoku.physics import Forward, forward, initial_state, load, sensors, step
 from kousoku.physics import State as Ours
-from kousoku.physics.algebra.scalar import Num, nums
+from kousoku.physics.algebra.scalar import ZERO, Num, nums
 from kousoku.physics.algebra.vector import vec
 from kousoku.physics.collision.geom import GeomType
 from kousoku.physics.collision.ray import FAR, RAY_INTERVALS, ray_distance, ray_hits
@@ -278,13 +277,10 @@ EVERYTHING = "found force torque dist pos normal tangent"
 MOVING = f"{EVERYTHING} linvel angvel"
 
 
-def _contact_sensors(*whose: str, every: int = 1, listed: Sequence[str] = ()) -> str:
-    """All ways of choosing contacts, of everything, or of every so many.
-
-    The first that C lists too, if there are no boxes, whose corners it lists in an order of its own.
-    """
+def _contact_sensors(*whose: str, every: int = 1) -> str:
+    """All ways of choosing contacts, of everything, or of every so many."""
     ways = [
-        *((reduce, num, MOVING) for reduce in (*listed, "mindist", "maxforce") for num in (1, 3)),
+        *((reduce, num, MOVING) for reduce in ("none", "mindist", "maxforce") for num in (1, 3)),
         ("netforce", 1, EVERYTHING), ("none", 2, "found"), ("mindist", 9, "dist normal"),
     ]  # fmt: skip
     lines = [f'<contact {who} reduce="{r}" num="{n}" data="{data}"/>' for who in whose for r, n, data in ways]
@@ -336,7 +332,7 @@ ROOM = mjcf(
         for shape in ("box", "cylinder", "ellipsoid", "capsule", "sphere")
     ),
     "<sensor>"
-    + "".join(f'<rangefinder site="{s}" cutoff="{c}"/>' for s in ("up", "on", "back", "left") for c in (0, 1))
+    + "".join(f'<rangefinder site="{s}" cutoff="{c}"/>' for s in ("up", "on", "back", "left") for c in (0, 0.5))
     + "".join(f'<rangefinder site="{s}" data="dist dir origin point depth"/>' for s in ("up", "left"))
     + "".join(
         f'<insidesite site="{shape}" objtype="{kind}" objname="{name}"/>'
@@ -371,7 +367,7 @@ def _pile(cone: str, condim: int, *whose: str, every: int = 1) -> str:
 
 
 def _heap() -> str:
-    asked = _contact_sensors("", 'body2="world"', "subtree1='b'", every=4, listed=["none"])
+    asked = _contact_sensors("", 'body2="world"', "subtree1='b'", every=4)
     return HEAP.format(3, 0).replace("<body pos", "<body name='b' pos", 1).replace("<sensor>", asked[:-9], 1)
 
 
@@ -407,6 +403,28 @@ def test_sensors_of_a_step_in_the_kernel(xml):
         assert_same(ours[i], oracle.data.sensordata, names, 1e-8)
     seldom = [i for i, name in enumerate(names) if re.search("TOUCH|CONTACT|LIMIT|INSIDE", name)]
     assert 0 < (np.abs(ours[:, seldom]) > 0).mean() < 1
+
+
+def test_of_two_ends_of_a_range_that_are_active_the_lower_one_is_told():
+    """With C's forces, which come in the order of ours: the lower end first, those that are active alone."""
+    theirs = mujoco.MjModel.from_xml_string(LIMITS)
+    model, oracle, names = from_mujoco(theirs), Oracle(theirs), numbered(theirs)
+    both, slide = 0, theirs.joint("slide")
+    for state in states(theirs, 8, seed=3):
+        state.qpos[slide.qposadr[0]] = 0.002  # both ends act, within their margin
+        wanted = oracle.forward(state)
+        qpos, qvel, act, ctrl = (nums(x) for x in (state.qpos, state.qvel, state.act, state.ctrl))
+        s = smooth(model, qpos, qvel, act, ctrl)
+        found, sizes = constraints(model, s, qpos, qvel), iter(nums(oracle.data.efc_force.copy()))
+        forces = [[next(sizes) if c.source.efc_pos.value < 0.0 else ZERO] for c in found]
+        assert next(sizes, None) is None
+        solution = Solution(nums(wanted["qacc"]), [], forces, jnp.zeros((), jnp.int32))
+        f = Forward(
+            model=model, state=initial_state(model), smooth=s, constraints=found, contact_list=None, solution=solution
+        )
+        assert_same(np.array([x.value for x in readings(f, qpos, qvel)]), oracle.data.sensordata, names, EXACT)
+        both += np.sum(oracle.data.efc_id == slide.id) == 2
+    assert both == 8
 
 
 def test_what_rays_meet_and_what_is_inside():

@@ -30,7 +30,7 @@ class Contacts(eqx.Module):
         position: the point in the world, metres.
         distance: between the surfaces, metres, negative where they overlap.
         frame: the normal, from the first geom to the second, and two tangents, by rows.
-        active: whether the constraint acts: the distance is below the margin.
+        active: whether the distance is below the margin: then the constraint acts, unless the two geoms move as one.
         force: force of the first geom on the second along the frame's axes [N], then torque about them [N m].
         world_force, world_torque: the same in the world's axes.
         geoms: the two geoms of each.

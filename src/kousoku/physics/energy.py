@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from jaxtyping import Array, Float
 
-from .algebra.scalar import ZERO, Num, maximum, minimum, nums, row, to_array, total
+from .algebra.scalar import ZERO, Num, nums, to_array, total
 from .algebra.sparse import SparseMatrix, mul_sym_vec
 from .algebra.spatial import SpatialVec
 from .algebra.vector import ZERO3, Vec, vec
@@ -20,7 +20,7 @@ from .stages.com_pos import ComPos, com_pos, divide_by_mass
 from .stages.com_vel import ComVel
 from .stages.crb import crb
 from .stages.kinematics import Kinematics, kinematics
-from .stages.passive import spring_displacements
+from .stages.passive import spring_displacements, way_to_rest
 from .stages.tendon import Tendon, tendons
 
 
@@ -61,8 +61,7 @@ def potential(model: Model, k: Kinematics, tendons: Sequence[Tendon], qpos: Sequ
     for j, displacement in spring_displacements(model, qpos):
         found = found + 0.5 * nums(model.jnt_stiffness)[j.id] * total(d * d for d in displacement)
     for i, tendon in enumerate(tendons):
-        low, high = row(model.tendon_lengthspring, i)
-        d = minimum(high - tendon.length, ZERO) + maximum(low - tendon.length, ZERO)
+        d = way_to_rest(model, i, tendon.length)
         found = found + 0.5 * nums(model.tendon_stiffness)[i] * d * d
     return found
 

@@ -21,7 +21,7 @@ from .stages.kinematics import Frame, geom_frame, kinematics
 
 
 def any_contact(model: Model, qpos: Float[Array, " nq"]) -> Bool[Array, ""]:
-    """Tells whether mjData would have contacts at the joint positions `qpos` [nq]: two geoms within their margin.
+    """Returns whether mjData would have contacts at the joint positions `qpos` [nq]: two geoms within their margin.
 
     Pairs of the same types of geoms share one loop, so that the program of a body with many stays small.
 

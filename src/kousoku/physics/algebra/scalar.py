@@ -42,7 +42,7 @@ class Num:
         return isinstance(self.value, float)
 
     def is_known(self, value: float) -> bool:
-        """Tells whether it is known to be `value`."""
+        """Returns whether it is known to be `value`."""
         return self.known and self.value == value
 
     def __add__(self, other: Num | float) -> Num:

@@ -7,7 +7,6 @@ eight edges of the two faces: so each edge gives one point at most.
 
 References:
     Gottschalk, Lin, Manocha (1996), OBBTree, section 5: the fifteen directions.
-    Liang, Barsky (1984), A new concept and method for line clipping.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..algebra.scalar import ONE, ZERO, Bool, Num, absolute, clip, maximum, minimum, sqrt, total, where
+from ..algebra.scalar import ONE, ZERO, Bool, Num, absolute, clip, maximum, sqrt, total, where
 from ..algebra.vector import Mat, Vec
+from .clipped_face import ClippedFace, clip_line
 from .geom import ABSENT, ContactPoint, GeomInfo, where_bool, where_vec
 
 NEVER = -1e10
-LEAST_WAY = 1e-18
 ALIKE = 0.99
 ANY_WORTH, ALIKE_WORTH = 1e-6, 0.05
 """By what share the gap between edges must be larger than the face's; if their directions' cosine is above `ALIKE`."""
@@ -119,14 +118,18 @@ def box_box(first: GeomInfo, second: GeomInfo) -> list[ContactPoint]:
     alike = absolute(across.dot(view.axes.c)) > ALIKE
     edges = least > face_gap + where(alike, ALIKE_WORTH, ANY_WORTH) * absolute(face_gap)
     normal = where_vec(edges, across, view.axes.c * where(swapped, -1.0, 1.0))
+    centre, along, across_it = face = _face(view)
+    corners = list(_clipped_corners(view, *face))
+    marks = [(exists, point.x, point.y) for exists, point, _ in corners]
+    order = ClippedFace((centre.x, centre.y), along, across_it, (view.size.x, view.size.y), marks).order
     touches = []
-    for exists, point, distance in _clipped_corners(view):
+    for exists, point, distance in corners:
         point, distance = view.origin + view.to_world(point), where(exists, distance, ABSENT)
         if touches:
             distance = where(edges, ABSENT, distance)
         else:
             point, distance = where_vec(edges, crossing, point), where(edges, edge_gap, distance)
-        touches.append(ContactPoint(distance, point, normal))
+        touches.append(ContactPoint(distance, point, normal, order=order))
     return touches
 
 
@@ -187,15 +190,22 @@ def _crossing(view: _View) -> tuple[Vec, Vec, Num]:
     return view.to_world(Vec(nu, nv, ZERO)), view.origin + view.to_world(halfway), length
 
 
-def _clipped_corners(view: _View) -> Iterator[tuple[Bool, Vec, Num]]:
-    """Yields corners of the face on the third axis of the other box, clipped by that of the one.
+def _face(view: _View) -> tuple[Vec, tuple[Num, Num], tuple[Num, Num]]:
+    """Returns the face on the third axis of the other box that is seen: its centre, and half of each of its sides."""
+    (au, bu, cu), (av, bv, cv), (_, _, cw) = view.turn
+    depth = where(cw > 0.0, -view.other.z, view.other.z)
+    centre = Vec(*(c + depth * d for c, d in zip(view.centre, (cu, cv, cw), strict=True)))
+    return centre, (au * view.other.x, av * view.other.x), (bu * view.other.y, bv * view.other.y)
+
+
+def _clipped_corners(
+    view: _View, centre: Vec, first: tuple[Num, Num], second: tuple[Num, Num]
+) -> Iterator[tuple[Bool, Vec, Num]]:
+    """Yields corners of a face of the other box, clipped by that on the third axis of the one.
 
     Each as whether it is there, where, and its distance.
     """
-    (au, bu, cu), (av, bv, cv), (_, _, cw) = view.turn
-    depth = where(cw > 0.0, -view.other.z, view.other.z)
-    x, y, z = (c + depth * d for c, d in zip(view.centre, (cu, cv, cw), strict=True))
-    au, av, bu, bv = au * view.other.x, av * view.other.x, bu * view.other.y, bv * view.other.y
+    (x, y, z), (au, av), (bu, bv), (cu, cv, cw) = centre, first, second, (row.z for row in view.turn)
     area = au * bv - av * bu
     mirrored = area < 0.0
     bu, bv, density = (where(mirrored, -n, n) for n in (bu, bv, ONE / area))
@@ -212,7 +222,7 @@ def _clipped_corners(view: _View) -> Iterator[tuple[Bool, Vec, Num]]:
         for side in (-1.0, 1.0):
             u, v = x + ou * side, y + ov * side
             way = -(du * side), -(dv * side)
-            start, exists = _clip_line((u, v), way, (width * more, height * more))
+            start, exists = clip_line((u, v), way, (width * more, height * more))
             yield corner(exists, u + start * way[0], v + start * way[1])
     for (du, dv), (ou, ov) in (((width, ZERO), (ZERO, height)), ((ZERO, height), (-width, ZERO))):
         for side in (-1.0, 1.0):
@@ -220,18 +230,8 @@ def _clipped_corners(view: _View) -> Iterator[tuple[Bool, Vec, Num]]:
             along = -(du * side), -(dv * side)
             place = ((u - x) * bv - (v - y) * bu) * density, ((v - y) * au - (u - x) * av) * density
             way = (along[0] * bv - along[1] * bu) * density, (along[1] * au - along[0] * av) * density
-            start, exists = _clip_line(place, way, (less, less))
+            start, exists = clip_line(place, way, (less, less))
             yield corner(exists, u + start * along[0], v + start * along[1])
-
-
-def _clip_line(place: tuple[Num, Num], way: tuple[Num, Num], size: tuple[Num, Num]) -> tuple[Num, Bool]:
-    """Returns where on a line, from -1 to 1, a rectangle about the origin begins, and whether the line meets it."""
-    low, high = Num(-1.0), ONE
-    for p, d, s in zip(place, way, size, strict=True):
-        steep = where(absolute(d) < LEAST_WAY, LEAST_WAY, d)
-        middle, half = -(p / steep), s / absolute(steep)
-        low, high = maximum(low, middle - half), minimum(high, middle + half)
-    return low, low < high
 
 
 def _rounding_of_gap(view: _View) -> Num:

@@ -95,12 +95,12 @@ def _free_pairs(model: Model) -> np.ndarray:
     settled = excluded | np.isin(a * model.ngeom + b, named[0] * model.ngeom + named[1])
     kinds, wants = model.geom_contype, model.geom_conaffinity
     meet = ((kinds[a] & wants[b]) | (kinds[b] & wants[a])) != 0
-    planes = (model.geom_type[a] == GeomType.PLANE) & (model.geom_type[b] == GeomType.PLANE)
+    grounds = np.isin(model.geom_type[np.stack([a, b])], (GeomType.PLANE, GeomType.HFIELD)).all(axis=0)
     weld = model.body_weldid
     w1, w2 = weld[one], weld[other]
     above1, above2 = weld[model.body_parentid[w1]], weld[model.body_parentid[w2]]
     family = ((w1 == above2) & (w1 != 0)) | ((w2 == above1) & (w2 != 0))
-    apart = settled | planes | (w1 == w2) | (family & (not model.no_filterparent))
+    apart = settled | grounds | (w1 == w2) | (family & (not model.no_filterparent))
     return _by_type(model, np.stack([a, b], axis=1)[meet & ~apart])
 
 

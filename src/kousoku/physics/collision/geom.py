@@ -69,12 +69,15 @@ class ContactPoint:
         pos: the point halfway between the surfaces.
         normal: the unit vector from the first geom to the second.
         tangent: roughly the first tangent; zero if any will do.
+        order: returns for all points of the two geoms numbers from 0 to 8 that grow along MuJoCo's list of them; None
+            if that is the order of the collision function. It is a function, as hardly anyone asks.
     """
 
     dist: Num
     pos: Vec
     normal: Vec
     tangent: Vec = ZERO3
+    order: Callable[[], list[Num]] | None = None
 
 
 def bounding_radius(model: Model, geom: int) -> Num:

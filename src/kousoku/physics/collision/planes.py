@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import product
 
-from ..algebra.scalar import ZERO, sqrt, where
+from ..algebra.scalar import ZERO, Num, sqrt, where
 from ..algebra.vector import ZERO3, Vec
 from .geom import ContactPoint, GeomInfo
 
@@ -52,11 +53,18 @@ def plane_cylinder(plane: GeomInfo, cylinder: GeomInfo) -> list[ContactPoint]:
 
 
 def plane_box(plane: GeomInfo, box: GeomInfo) -> list[ContactPoint]:
-    """Returns four corners: of each two that face each other across the centre, the lower one."""
+    """Returns four corners: of each two that face each other across the centre, the lower one.
+
+    MuJoCo lists them in the order of their coordinates in the box: x changes fastest, then y.
+    """
     x, y, z = (axis * size for axis, size in zip(box.frame.mat.columns(), box.size, strict=True))
-    touches = []
-    for second, third in product((-1.0, 1.0), repeat=2):
-        corner = x + y * second + z * third
-        above = corner.dot(plane.axis)
-        touches.append(_plane_point(plane, box.frame.pos + corner * where(above > 0.0, -1.0, 1.0)))
-    return touches
+    sides = list(product((-1.0, 1.0), repeat=2))
+    corners = [x + y * second + z * third for second, third in sides]
+    above = [corner.dot(plane.axis) > 0.0 for corner in corners]
+
+    def order() -> list[Num]:
+        places = [1.0 + (1.0 + second) + 2.0 * (1.0 + third) for second, third in sides]
+        return [where(turned, 7.0 - place, place) for turned, place in zip(above, places, strict=True)]
+
+    points = [box.frame.pos + c * where(turned, -1.0, 1.0) for c, turned in zip(corners, above, strict=True)]
+    return [replace(_plane_point(plane, point), order=order) for point in points]

@@ -63,15 +63,24 @@ class Contact:
 
 
 def contacts(model: Model, s: Smooth, candidates: Sequence[Candidate]) -> list[Constraint]:
-    """Returns a constraint for each point where candidate pairs of geoms may touch, of which one can move at least."""
-    moving = [c for c in candidates if any(moving_ancestor(model, body) for body in bodies(model, c))]
+    """Returns a constraint for each point where candidate pairs of geoms may touch that can move against each other."""
+    moving = [c for c in candidates if not move_as_one(model, c)]
     return [_constraint(model, s, c, point) for c, point in _points(model, s, moving)]
 
 
 def contacts_at_rest(model: Model, s: Smooth, candidates: Sequence[Candidate]) -> list[Contact]:
-    """Returns the points where candidate pairs of geoms may touch of which neither can move: they have no rows."""
-    at_rest = [c for c in candidates if not any(moving_ancestor(model, body) for body in bodies(model, c))]
+    """Returns the points where candidate pairs of geoms may touch that move as one: they have no rows."""
+    at_rest = [c for c in candidates if move_as_one(model, c)]
     return [Contact(c, point, contact_frame(point), ()) for c, point in _points(model, s, at_rest)]
+
+
+def move_as_one(model: Model, candidate: Candidate) -> bool:
+    """Returns whether two geoms cannot move against each other.
+
+    They are of one body, of bodies welded together, or both fixed to the world.
+    """
+    one, other = bodies(model, candidate)
+    return bool(model.body_weldid[one] == model.body_weldid[other])
 
 
 def bodies(model: Model, candidate: Candidate) -> tuple[int, int]:

@@ -80,7 +80,7 @@ class Constraint:
 
 
 def cannot_move_along(model: Model, com: ComPos, wrench: SpatialVec, body: int) -> bool:
-    """Tells whether no degree of freedom moves the body along the wrench, whatever its position."""
+    """Returns whether no degree of freedom moves the body along the wrench, whatever its position."""
 
     def is_zero(cdof: SpatialVec) -> bool:
         pairs = zip((*cdof.rot, *cdof.lin), (*wrench.rot, *wrench.lin), strict=True)

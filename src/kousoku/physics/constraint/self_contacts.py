@@ -43,7 +43,7 @@ from ..model import Model
 from ..stages.joints import ancestors, last_dof, moving_ancestor
 from ..stages.kinematics import Frame, geom_frame
 from ..stages.smooth import Smooth
-from .contact import ELLIPTIC, axis_wrenches, contact_frame, contact_invweight, edge_weight
+from .contact import ELLIPTIC, axis_wrenches, contact_frame, contact_invweight, edge_weight, move_as_one
 from .contact_list import ContactList, ContactRow
 from .impedance import impedance
 
@@ -60,13 +60,13 @@ CANCELLATION = 1e-6
 def split_candidates(model: Model) -> tuple[list[Candidate], list[Candidate]]:
     """Returns the pairs of geoms that have constraints of their own, and those that are listed while they touch.
 
-    Pairs of two bodies that move are listed if there are many of them; not those with elliptic cones.
+    Pairs of two bodies that move, not as one, are listed if there are many of them; not those with elliptic cones.
     """
     found = candidates(model)
 
     def can_be_listed(c: Candidate) -> bool:
         both_move = all(moving_ancestor(model, int(model.geom_bodyid[g])) for g in (c.geom1, c.geom2))
-        return both_move and (c.condim == 1 or model.cone != ELLIPTIC)
+        return both_move and not move_as_one(model, c) and (c.condim == 1 or model.cone != ELLIPTIC)
 
     many = [c for c in found if can_be_listed(c)]
     return (found, []) if len(many) <= MOST_WRITTEN_OUT else ([c for c in found if not can_be_listed(c)], many)

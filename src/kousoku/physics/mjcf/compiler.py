@@ -173,7 +173,7 @@ def element_name(model: Any, kind: str, number: int) -> str:
 
 
 class ElementLocator:
-    """Finds the locations of a compiled model's elements in its document, for those who are to mend them."""
+    """The locations of a compiled model's elements in its document, for those who are to mend them."""
 
     def __init__(self, model: Any, document: Document | None) -> None:
         self.model, self.document = model, document
@@ -217,5 +217,5 @@ class ElementLocator:
 
 
 def _is_of(element: Element, tags: str, parent: str) -> bool:
-    """Tells whether an element is of some tags within another, or of any just within it."""
+    """Returns whether an element is of some tags within another, or of any just within it."""
     return parent in element.parents and element.tag in tags.split() if tags else element.parents[-1:] == (parent,)

@@ -149,7 +149,7 @@ def _content(path: Path, shown: str) -> str:
 
 
 class _Reader:
-    """Reads one document: its main file and those that it includes."""
+    """The reader of one document: its main file and those that it includes."""
 
     def __init__(
         self, folder: Path, main: str, above: tuple[str, ...], known: dict[str, Document], strips: bool = False
@@ -261,7 +261,7 @@ class _Reader:
 
 
 class _Parser:
-    """Reads one file."""
+    """The reader of one file."""
 
     def __init__(self, reader: _Reader, file: str, above: _Parser | None = None) -> None:
         self.reader, self.file = reader, file

@@ -96,7 +96,6 @@ UNSUPPORTED_COUNTS = (
     UnsupportedField("nflex", "flexible bodies", "flex flexcomp"),
     UnsupportedField("nefm0L", "elastic bodies", "flex flexcomp"),
     UnsupportedField("nplugin", "plugins", "plugin instance"),
-    UnsupportedField("nhfield", "height fields", "hfield"),
 )
 UNSUPPORTED_FLAGS = (
     UnsupportedField("mjENBL_OVERRIDE", "contact override", "flag", "override"),

@@ -1,8 +1,8 @@
 """Contact sensors: which contacts there are of some geoms, bodies or subtrees, or within a site, and what they do.
 
 A sensor has slots. Each tells of one contact, of those that MuJoCo lists first, that are deepest or that are strongest;
-or its only slot tells what all of them do together. MuJoCo lists pairs of geoms by their bodies; of several points of
-one pair it may list another one first.
+or its only slot tells what all of them do together. MuJoCo lists pairs of geoms by their bodies, and the points of a
+pair in an order that `ContactPoint` has.
 
 References:
     MuJoCo documentation, XML reference, sensor/contact.
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, groupby
 from typing import Any
 
 import jax.numpy as jnp
@@ -31,6 +31,8 @@ NEAREST, STRONGEST, NET_FORCE = 1, 2, 3
 """Values of a contact sensor's `reduce`: mindist, maxforce, netforce."""
 FIELDS = {"found": 1, "force": 3, "torque": 3, "dist": 1, "pos": 3, "normal": 3, "tangent": 3,
           "linvel": 3, "angvel": 3}  # fmt: skip
+MOST_POINTS = 8
+"""How many points two geoms have at most."""
 NEVER = float("inf")
 
 
@@ -130,7 +132,7 @@ def _side(model: Model, i: Sensor, c: Candidate) -> float:
 
 
 def _is(model: Model, geom: int, kind: int, number: int) -> bool:
-    """Tells whether a geom is the one asked for, or of the body or subtree asked for; true if nothing is asked for."""
+    """Returns whether a geom is the one asked for, or of the body or subtree asked for; true if nothing is."""
     body = int(model.geom_bodyid[geom])
     if kind == XBODY:
         while body > number:
@@ -162,7 +164,9 @@ def _slots(matches: Sequence[Match], reduce: int, names: Sequence[str], dim: int
     but_found, size = [name for name in names if name != "found"], sum(FIELDS[name] for name in names)
     if not matches:
         return [ZERO] * dim
-    keys = to_array([_key(m, reduce, place) for place, m in enumerate(matches)], dtype)
+    places = _places(matches)
+    keys = to_array([_key(m, reduce, place) for m, place in zip(matches, places, strict=True)], dtype)
+    ranks = to_array(places, dtype)
     table = jnp.stack([to_array(_flat(but_found, m.fields()), dtype) for m in matches]) if but_found else None
     found: list[Num] = []
     for slot in range(dim // size):
@@ -170,16 +174,27 @@ def _slots(matches: Sequence[Match], reduce: int, names: Sequence[str], dim: int
         if "found" in names:
             found.append(where(filled, count, 0.0))
         if table is not None:
-            best = jnp.argmin(keys)
+            best = jnp.argmin(jnp.where(keys == keys.min(), ranks, NEVER))
             keys = jnp.where(jnp.arange(len(matches)) == best, NEVER, keys)
             found += [where(filled, x, 0.0) for x in nums(table[best])]
     return found
 
 
-def _key(m: Match, reduce: int, place: int) -> Num:
+def _places(matches: Sequence[Match]) -> list[Num]:
+    """Returns numbers that grow along MuJoCo's list of contacts, for contacts whose pairs of geoms are in its order."""
+    found = []
+    for pair, (_, same) in enumerate(groupby(matches, key=lambda m: id(m.contact.candidate))):
+        points = [m.contact.point for m in same]
+        order = points[0].order
+        places = order() if order else [Num(float(place)) for place in range(len(points))]
+        found += [place + float(MOST_POINTS * pair) for place in places]
+    return found
+
+
+def _key(m: Match, reduce: int, place: Num) -> Num:
     """Returns what contacts are chosen by: their place in the list, their distance, or minus their squared force."""
     f = Vec(*m.force[:3])
-    key = m.contact.point.dist if reduce == NEAREST else -f.dot(f) if reduce == STRONGEST else Num(float(place))
+    key = m.contact.point.dist if reduce == NEAREST else -f.dot(f) if reduce == STRONGEST else place
     return where(m.active > 0.0, key, NEVER)
 
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..algebra.scalar import MINVAL, ZERO, Num, absolute, maximum, minimum, nums, row, sqrt, total, where
+from ..algebra.scalar import MINVAL, ZERO, Num, absolute, logical_any, maximum, nums, row, sqrt, total, where
 from ..algebra.vector import ZERO3, quat, sub_quat, vec
 from ..model import Model
 from .apply_ft import apply_wrenches, wrench_at_com
@@ -53,10 +53,18 @@ def springs(model: Model, tendons: list[Tendon], qpos: Sequence[Num]) -> list[Nu
         for d, distance in zip(j.dofs, displacement, strict=True):
             qfrc[d] = qfrc[d] - stiffness[j.id] * distance
     for i, tendon in enumerate(tendons):
-        low, high = row(model.tendon_lengthspring, i)
-        pull = minimum(high - tendon.length, ZERO) + maximum(low - tendon.length, ZERO)
-        tendon.add_qfrc(qfrc, nums(model.tendon_stiffness)[i] * pull)
+        tendon.add_qfrc(qfrc, nums(model.tendon_stiffness)[i] * way_to_rest(model, i, tendon.length))
     return qfrc
+
+
+def way_to_rest(model: Model, tendon: int, length: Num) -> Num:
+    """Returns how much longer a tendon would be at rest, metres or radians: 0 if its spring is slack.
+
+    One above both ends of tendon_lengthspring is drawn to the upper, whichever that is, as MuJoCo looks at it first.
+    """
+    low, high = row(model.tendon_lengthspring, tendon)
+    shorter = high - length
+    return where(shorter < 0.0, shorter, maximum(low - length, ZERO))
 
 
 def spring_displacements(model: Model, qpos: Sequence[Num]) -> Iterator[tuple[Joint, list[Num]]]:
@@ -89,11 +97,13 @@ def gravity_compensation(model: Model, k: Kinematics, com: ComPos) -> list[Num]:
 
     MuJoCo looks for shares above zero first: where there is none, those below zero do nothing either.
     """
-    gravity, share, mass = vec(nums(model.gravity)), nums(model.body_gravcomp), nums(model.body_mass)
-    if all(x.known and x.value <= 0.0 for x in share):
+    share, mass = nums(model.body_gravcomp), nums(model.body_mass)
+    any_lifted = logical_any(x > 0.0 for x in share[1:])
+    if any_lifted is False:
         return [ZERO] * model.nv
+    up = vec(nums(model.gravity)) * -where(any_lifted, 1.0, 0.0)
     wrenches = {
-        i: wrench_at_com(com, model, i, k.inertial[i].pos, gravity * -(mass[i] * share[i]), ZERO3)
+        i: wrench_at_com(com, model, i, k.inertial[i].pos, up * (mass[i] * share[i]), ZERO3)
         for i in range(1, model.nbody)
         if not share[i].is_known(0.0)
     }
