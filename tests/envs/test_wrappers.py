@@ -488,6 +488,13 @@ def test_the_exact_model_stays_where_the_states_do():
     assert ours.FlattenObservation(CARTPOLE).panels() == ()
 
 
+def test_the_model_of_clipped_rewards_has_them_clipped_at_either_end():
+    clipped, cliff = ours.ClipReward(CLIFF, -50.0, -2.0).model(), CLIFF.model()
+    np.testing.assert_array_equal(clipped.reward, np.clip(cliff.reward, -50.0, -2.0))
+    assert np.unique(clipped.reward).tolist() == [-50.0, -2.0]
+    assert isinstance(ours.ClipReward(CLIFF, -50.0, -2.0), ks.Finite)
+
+
 def test_numbers_may_differ_from_environment_to_environment():
     def first(low, key):
         env = ours.ClipReward(CLIFF, low, 0.0)

@@ -1,7 +1,9 @@
 """Our environments as Gymnasium's: its rules for one and for many, what follows an episode's end, seeds, threads."""
 
 import copy
+import os
 import pickle
+import signal
 from concurrent.futures import ThreadPoolExecutor
 
 import gymnasium
@@ -292,6 +294,7 @@ def test_a_step_needs_a_reset_and_an_open_environment():
         ({"num_envs": 0}, "num_envs"),
         ({"autoreset_mode": "Sometimes"}, "autoreset_mode"),
         ({"render_mode": "ansi"}, "render_mode"),
+        ({"render_mode": "human"}, r"use 'rgb_array', and put gymnasium\.wrappers\.vector\.HumanRendering around"),
         ({"gravity_": 1.0}, "gravity_"),
         ({"max_episode_steps": 0}, "max_episode_steps"),
         ({"max_episode_steps": 2**31}, "max_episode_steps"),
@@ -302,6 +305,47 @@ def test_a_step_needs_a_reset_and_an_open_environment():
 def test_bad_options_are_told_in_one_line(options, named):
     with pytest.raises(ks.ConfigError, match=named):
         ks.to_gymnasium_vec("CartPole-v1", **{"num_envs": 2, **options})
+
+
+@pytest.mark.parametrize("mode", AutoresetMode)
+def test_masks_in_infos_are_what_sample_takes(mode):
+    alone = ks.to_gymnasium("Taxi-v4")
+    _, info = alone.reset(seed=1)
+    assert info["action_mask"][alone.action_space.sample(info["action_mask"])] == 1
+    assert alone.step(0)[4]["action_mask"].dtype == np.int8
+    envs = ks.to_gymnasium_vec("Taxi-v4", 2, autoreset_mode=mode, max_episode_steps=1)
+    _, infos = envs.reset(seed=1)
+    assert infos["action_mask"].dtype == np.int8
+    infos = envs.step([0, 0])[4]
+    told = infos["final_info"] if mode is SAME else infos
+    assert (infos["action_mask"].dtype, told["action_mask"].dtype) == (np.int8, np.int8)
+
+
+def in_a_fork(work) -> int:
+    """The status of a forked process: 3 where it refused, in one line that says what would do; 0 where it worked."""
+    child = os.fork()
+    if child == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(5)  # it would wait for ever
+        try:
+            work()
+        except ks.ConfigError as error:
+            line = str(type(error)(pickle.loads(pickle.dumps(error))))
+            os._exit(3 if 'vector_kwargs={"context": "spawn"}' in line and "\n" not in line else 4)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_a_process_that_was_forked_after_jax_began_is_refused_and_does_not_hang():
+    """Gymnasium raises the class of what a worker raised again, with the error as its only argument."""
+    jax.devices()
+    made = ks.to_gymnasium(Drawing())
+    assert in_a_fork(lambda: made.reset(seed=0)) == 3
+    assert in_a_fork(lambda: ks.to_gymnasium_vec(Drawing(), 2).reset(seed=0)) == 3
+    assert in_a_fork(lambda: None) == 0
+    made.reset(seed=0)
 
 
 def test_what_are_no_options_of_a_reset_is_refused():

@@ -3,6 +3,7 @@
 import sys
 from functools import partial
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import pytest
@@ -53,6 +54,60 @@ def test_parameters_with_another_time_limit_end_episodes_by_it(env):
         assert ends == wanted
 
 
+def test_the_same_limit_is_the_same_task_however_it_was_set():
+    """MiniGrid's reward reads the limit, also through wrappers; what a wrapper makes of it may depend on it."""
+    made = [ks.to_gymnax("MiniGrid-Empty-5x5-v0", **how) for how in ({"time_limit": 20}, {"wrap": "flatten"})]
+    given = [made[0].default_params, made[1].default_params.replace(max_steps_in_episode=20)]
+    rewards = []
+    for env, params in zip(made, given, strict=True):
+        _, state = env.reset(jax.random.key(0), params)
+        for action in (2, 2, 1, 2, 2):
+            _, state, reward, _, info = env.step_env(jax.random.key(1), state, jnp.int32(action), params)
+        assert bool(info["terminated"])
+        rewards.append(float(reward))
+    assert rewards[0] == rewards[1] == pytest.approx(1 - 0.9 * 5 / 20)
+    short = made[1].default_params.replace(max_steps_in_episode=9).replace(max_steps_in_episode=20)
+    assert short.env == given[1].env
+
+
+class Fixed(Counting):
+    """One whose limit is no option."""
+
+    time_limit: int | None = eqx.field(static=True, default=9, init=False)
+
+
+@pytest.mark.parametrize(
+    ("env", "limit", "told"),
+    [
+        (lambda: ks.make("MountainCar-v0", wrap="repeat_action:3", time_limit=10), 20, "give it to the environment"),
+        (lambda: ks.make("MountainCar-v0", wrap="time_limit:5", time_limit=10), 11, "give it to the environment"),
+        (Fixed, 10, "Fixed has a time limit of its own"),
+    ],
+    ids=["repeated", "limited", "fixed"],
+)
+def test_a_limit_that_would_make_another_task_is_refused(env, limit, told):
+    params = ks.to_gymnax(env()).default_params
+    assert params.replace(max_steps_in_episode=params.max_steps_in_episode).env is params.env
+    with pytest.raises(ks.ConfigError, match=f"max_steps_in_episode: got {limit}; {told}"):
+        params.replace(max_steps_in_episode=limit)
+
+
+def test_a_fixed_limit_may_be_a_shorter_one():
+    params = ks.to_gymnax(Fixed()).default_params
+    assert params.replace(max_steps_in_episode=4).replace(max_steps_in_episode=5).max_steps_in_episode == 5
+
+
+def test_actions_are_repeated_after_the_limit_as_before_it():
+    """Brax's episodes may be longer than the environment's: its trainers have their own limit."""
+    env = ks.make("CliffWalking-v1", time_limit=4, wrap="repeat_action:3")
+    state, _ = env.reset(jax.random.key(0))
+    rewards = []
+    for _ in range(4):
+        state, timestep = env.step(jax.random.key(1), state, jnp.int32(0))
+        rewards.append(float(timestep.reward))
+    assert rewards == [-3.0, -1.0, -3.0, -3.0]
+
+
 def test_parameters_of_another_environment_step_that_one():
     made = ks.to_gymnax("CartPole-v1")
     heavy = ks.to_gymnax("CartPole-v1", gravity=30.0).default_params
@@ -91,6 +146,20 @@ def test_it_comes_back_as_an_environment_of_ours(options):
         there, told = back.step(jax.random.key(1), there, jnp.int32(0))
         assert jnp.allclose(wanted.obs, told.obs, atol=1e-6)
         assert (bool(told.terminated), bool(told.truncated)) == (False, False)
+
+
+@pytest.mark.parametrize("wrap", ["repeat_action:3", "flatten"])
+def test_that_is_the_very_one_with_its_wrappers_and_may_have_another_limit(wrap):
+    ours = ks.to_gymnax("MountainCar-v0", wrap=wrap, time_limit=10)
+    assert ks.from_gymnax(ours) is ours.env
+    assert ks.from_gymnax(ours, ours.default_params.replace(env="CartPole-v1")).action_space == ks.Discrete(2)
+    if wrap == "flatten":
+        assert ks.from_gymnax(ours, time_limit=7).time_limit == 7
+    else:
+        with pytest.raises(ks.ConfigError, match="time_limit: got 7; give it to the environment"):
+            ks.from_gymnax(ours, time_limit=7)
+    with pytest.raises(ks.ConfigError, match="params: got 3; it has no env"):
+        ks.from_gymnax(ours, 3)
 
 
 def test_step_env_stays_where_it_led():

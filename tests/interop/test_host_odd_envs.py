@@ -2,10 +2,14 @@
 
 import subprocess
 import sys
+from dataclasses import dataclass
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
 
 import cloudpickle
 import gymnasium
+import jax
 import numpy as np
 import pytest
 from gymnasium import spaces
@@ -13,7 +17,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import kousoku as ks
 from kousoku.collectors.host_slots import HostSlots
-from kousoku.core.spaces import Box, Dict
+from kousoku.core.spaces import Box, Dict, Discrete, MultiDiscrete
 from kousoku.interop.host.spaces import our_space
 from kousoku.interop.host.values import batched, leaves_of, single, written
 
@@ -177,3 +181,94 @@ def test_those_that_were_made_are_closed_where_one_cannot_be():
     with pytest.raises(ks.EnvError, match="environment Few raised MemoryError: no more than two"):
         HostSlots(env, range(9))
     assert closed == made[:3]
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A spec of dm_env's, by what it has."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    minimum: Any = -1
+    maximum: Any = 1
+
+
+@dataclass(frozen=True)
+class Index:
+    """A DiscreteArray of dm_env's, by what it has."""
+
+    num_values: int
+    shape: tuple[int, ...] = ()
+    dtype: Any = np.int32
+
+
+class OfSpec:
+    """An environment with dm_env's protocol that notes its actions."""
+
+    def __init__(self, spec: Any, reward: Any = 1.0) -> None:
+        self.spec, self.reward, self.seen = spec, reward, []
+
+    def reset(self) -> Any:
+        return SimpleNamespace(observation=np.zeros(1), reward=None, discount=None, last=lambda: False)
+
+    def step(self, action: Any) -> Any:
+        self.seen.append(action)
+        return SimpleNamespace(observation=np.zeros(1), reward=self.reward, discount=np.zeros(1), last=lambda: True)
+
+    def action_spec(self) -> Any:
+        return self.spec
+
+    def observation_spec(self) -> Any:
+        return Spec((1,), np.float64)
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("spec", "ours"),
+    [
+        (Index(3), Discrete(3)),
+        (Index(3, dtype=np.int64), Discrete(3)),
+        (Spec((), np.int32, 2, 4), Discrete(3)),
+        (Spec((2,), np.int32, 1, np.array([3, 4])), MultiDiscrete((3, 4))),
+        (Spec((1,), np.uint8, 0, 255), MultiDiscrete((256,))),
+        (Spec((), bool, False, True), Discrete(2)),
+        (Spec((2,), np.float16), Box(-1.0, 1.0, (2,))),
+        (Spec((2,), np.float64), Box(-1.0, 1.0, (2,))),
+        (Spec((2, 2), np.int64, 0, 3), Box(0, 3, (2, 2), np.int32)),
+        (Spec((), np.int32, 0, 256), Box(0, 256, (), np.int32)),
+    ],
+)
+@pytest.mark.parametrize("nested", [False, True])
+def test_actions_of_dm_env_are_in_the_dtypes_of_their_specs(spec, ours, nested):
+    """Whole numbers are chosen among, from the least one on, where they are few."""
+    it = OfSpec({"parts": (spec, Index(2))} if nested else spec)
+    env = ks.from_dm_env(lambda: it)
+    whole: Any = env.action_space
+    assert (whole.spaces["parts"].spaces["0"] if nested else whole) == ours
+    vector = env.make_vector([0])
+    vector.reset()
+    zeros = jax.tree.map(lambda x: np.zeros((1, *x.shape), x.dtype), env.action_space.sample(jax.random.key(0)))
+    vector.step(jax.tree.leaves(zeros))
+    (action,) = it.seen
+    action = action["parts"][0] if nested else action
+    assert (action.dtype, action.shape) == (spec.dtype, spec.shape)
+    low = spec.minimum if isinstance(spec, Spec) and not isinstance(ours, Box) else 0
+    assert np.array_equal(action, np.full(spec.shape, low))
+
+
+@pytest.mark.parametrize("reward", [2, np.array([2.0]), np.array(2.0), np.float32(2)])
+def test_a_reward_of_dm_env_may_be_an_array_of_one_number(reward):
+    slots = HostSlots(ks.from_dm_env(OfSpec(Index(2), reward)), [0, 1])
+    step = slots.step([np.zeros(2, np.int32)])
+    slots.close()
+    assert step.reward.tolist() == [2.0, 2.0]
+    assert step.terminated.tolist() == [True, True]
+
+
+def test_several_rewards_of_dm_env_are_told_apart_from_one():
+    slots = HostSlots(ks.from_dm_env(OfSpec(Index(2), np.array([0.0, 2.0]))), [0, 1])
+    with pytest.raises(ks.EnvError, match=r"its reward has the shape \(2,\), and has to be one number"):
+        slots.step([np.zeros(2, np.int32)])
+    slots.close()

@@ -20,6 +20,7 @@ from gymnasium import spaces
 import kousoku as ks
 from kousoku.core.env import EnvSpec
 from kousoku.core.spaces import Box, Dict, Discrete
+from kousoku.export.runtime import parts_of
 from kousoku.interop.host.values import leaves_of, written
 from kousoku.training.evaluation.policy import Policy
 
@@ -250,3 +251,39 @@ def test_whole_observations_are_whole_and_fit(space, given, told):
     else:
         with pytest.raises(ValueError, match=told):
             written(leaves_of(space), [np.array(given)])
+
+
+@pytest.mark.parametrize(
+    ("space", "given", "refused"),
+    [
+        (spaces.Discrete(5), [3.0, np.float32(3), 3], [3.5, 5.0, 2**40, np.nan]),
+        (spaces.Discrete(5, start=1), [3.0, 5.0], [0.0, 0.5]),
+        (spaces.MultiDiscrete([2, 3]), [np.array([1.0, 2.0])], [np.array([1.0, 3.0])]),
+        (spaces.Box(0, 255, (2,), np.uint8), [np.array([3.0, 255.0]), [3, 255]], [[0.25, 1.0], [256.0, 1.0], [-1, 0]]),
+        (spaces.Box(-(2**63), 2**63 - 1, (2,), np.int64), [np.array([2**40, -(2**40)]), [2.0**40, 3.0]], [[0.5, 1.0]]),
+        (spaces.Box(0, 2**32 - 1, (2,), np.uint32), [np.array([2**32 - 5, 3], np.uint32)], [[-1, 3], [np.inf, 0.0]]),
+        (spaces.Box(0, 2**64 - 1, (2,), np.uint64), [np.array([2**63 + 7, 3], np.uint64)], [[-1, 3]]),
+    ],
+    ids=str,
+)
+def test_a_policy_takes_what_training_takes(space, given, refused, tmp_path):
+    """It sees the same numbers: those beyond 32 bits, and whole ones in floats."""
+
+    class Telling(Shop):
+        observation_space = space
+
+    env = ks.from_gymnasium(Telling)
+    spec = EnvSpec(env.observation_space, Discrete(3))
+    agent = ks.make_agent("ppo", hidden=(8,), init="lecun_normal")
+    policy = Policy(agent, agent.init(spec, jax.random.key(0)), spec, starts=env.starts)
+    act = runpy.run_path(str(policy.save(tmp_path / "policy.py")))["act"]
+    for obs in given:
+        (trained_on,) = written(leaves_of(space), [obs])
+        start = env.starts.observation[0] or 0
+        assert policy(obs) == act(obs) == policy(trained_on[0] + np.int32(start))
+        assert np.array_equal(parts_of(obs, policy._parts, Policy)[0][0] - np.int32(start), trained_on)
+    for obs in refused:
+        with pytest.raises(ks.ConfigError, match="observation: got"):
+            policy(obs)
+        with pytest.raises(ValueError, match="observation: got"):
+            act(obs)

@@ -563,7 +563,7 @@ class TestGrids:
         ks.check_env(env, steps=20)
 
     def test_spaces(self, env):
-        assert env.observation_space == Box(0, 31, (1, 1, 3), np.uint8)
+        assert env.observation_space == Box(0, 254, (1, 1, 3), np.uint8)
         assert (env.action_space, env.time_limit) == (Discrete(2), LIMIT)
 
     @pytest.mark.by_default("xminigrid")

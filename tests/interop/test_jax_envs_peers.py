@@ -365,3 +365,10 @@ def test_there_is_a_rule_for_all_of_craftax(id):
     env, key = made(id), jax.random.key(0)
     slot = jax.eval_shape(partial(begin, env), key)
     assert reason_against(partial(advance, env), slot, jnp.int32(0), key) is None
+
+
+def test_a_locked_door_of_navix_is_within_the_bounds_of_what_is_observed():
+    env = made("navix:Navix-KeyCorridorS3R1-v0")
+    _, first = env.reset(jax.random.key(0))
+    assert int(first.obs.max()) == 254
+    ks.check_env(env, steps=5)

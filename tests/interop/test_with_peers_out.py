@@ -247,6 +247,10 @@ class TestStableBaselines3:
         assert obs[:, 1].tolist() == [0, 0]
         assert not ks.to_sb3_vec(Counting(length=1), 1).env_is_wrapped(object)[0]
 
+    def test_what_it_tells_of_pictures_is_what_there_is(self):
+        envs = ks.to_sb3_vec("CartPole-v1", 1, render_mode="rgb_array")
+        assert envs.metadata == {"render_modes": ["rgb_array"], "render_fps": 50.0}
+
     def test_each_is_the_environment_alone_that_is_reset_where_episodes_end(self):
         envs, alone = ks.to_sb3_vec("FrozenLake-v1", 2), [ks.to_gymnasium("FrozenLake-v1") for _ in range(2)]
         envs.seed(3)

@@ -15,7 +15,7 @@ Part = tuple[tuple[str, ...], tuple[int, ...], str, Any, Any]
 
 @dataclass(frozen=True)
 class Described:
-    """Describes a policy to be written down.
+    """A policy as it is to be written down.
 
     Attributes:
         title: what it is, as text; it is never more than text in a file.

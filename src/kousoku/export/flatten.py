@@ -22,7 +22,7 @@ from .program import Operation, Tensor, refusal
 
 
 class OperationReader(Inliner):
-    """Collects operations: the walk and the decompositions are the compiler's.
+    """A reader that collects operations: the walk and the decompositions are the compiler's.
 
     Attributes:
         operations: so far, in order.

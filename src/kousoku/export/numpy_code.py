@@ -257,7 +257,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 
 
 class NumpyWriter:
-    """Writes a program down.
+    """The writer of a program as NumPy code.
 
     Attributes:
         arrays: constants that are no single number, by name.

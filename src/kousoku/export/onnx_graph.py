@@ -48,7 +48,7 @@ def inside(dtype: Any) -> str:
 
 
 class OnnxGraph:
-    """Collects nodes and constants.
+    """The nodes and constants of an ONNX model, as they are collected.
 
     Attributes:
         nodes: in order.

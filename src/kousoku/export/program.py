@@ -18,7 +18,7 @@ BATCH = "n"
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """Stands for an array that the program computes or is given: two are the same only if they are one object.
+    """An array that the program computes or is given: two are the same only if they are one object.
 
     Attributes:
         shape: whole numbers, and symbolic ones that depend on the size of the batch.
@@ -35,7 +35,7 @@ Atom = Tensor | np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """Describes one primitive of JAX, or "take": rows of the first input [N, ...], at the second [..., 1].
+    """One primitive of JAX, or "take": rows of the first input [N, ...], at the second [..., 1].
 
     Attributes:
         name: the primitive's.
@@ -52,7 +52,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class ExportProgram:
-    """Lists operations in order; whatever does not depend on the inputs is a constant already.
+    """Operations in order; whatever does not depend on the inputs is a constant already.
 
     Attributes:
         inputs: [n, ...] each.

@@ -26,16 +26,30 @@ def parts_of(obs, parts, refuse):
         x = part_of(obs, names, refuse)
         if x.shape != shape and (x.ndim == 0 or x.shape[1:] != shape):
             raise refuse(x.shape, f"use an array of shape {shape}, or a batch of them, {('N', *shape)}")
-        if x.dtype.kind not in ("biuf" if most is None else "biu"):
+        if x.dtype.kind not in "biuf" or (most is not None and not np.all(are_whole(x))):
             raise refuse(x.dtype.name, f"use {dtype}")
+        given, x = x, x if most is None else within_32_bits(x)
         if most is not None and x.size and not (np.all(x >= least) and np.all(x <= most)):
-            raise refuse(f"{x.min()} to {x.max()}", f"use whole numbers from {least} to {most}")
+            raise refuse(f"{given.min()} to {given.max()}", f"use whole numbers from {least} to {most}")
         single = x.ndim == len(shape)
         batches.add(None if single else len(x))
         found.append((x[None] if single else x).astype(dtype))
     if len(batches) != 1:
         raise refuse("parts of different lengths", "use as many of each part")
     return found, batches == {None}
+
+
+def are_whole(x):
+    """Returns of each number whether it is a whole one, which floats may hold as well."""
+    return np.isfinite(x) & (x == np.floor(x)) if x.dtype.kind == "f" else np.ones(x.shape, bool)
+
+
+def within_32_bits(x):
+    """Returns whole numbers of any dtype, each as near as 32 bits have it; the very last of these is not used."""
+    if x.dtype.itemsize <= 2:
+        return x
+    wide = x.astype(np.float64) if x.dtype.kind == "f" else x
+    return np.clip(wide, 0 if x.dtype.kind == "u" else -(2**31), 2**31 - 2)
 
 
 def part_of(obs, names, refuse):

@@ -37,7 +37,7 @@ class RepeatAction(Wrapper):
 
     The rewards are summed, and what is seen is the last observation. An episode that ends on the way ends at that very
     step. A time limit of the environment inside counts its own steps: the last action is repeated only as often as the
-    limit leaves steps.
+    limit leaves steps. Where nobody ends the episode there, actions after the limit are repeated as before it.
 
     What the environment says in `info` is that of the last step.
 
@@ -110,7 +110,7 @@ class RepeatAction(Wrapper):
 
     def _is_over(self, timestep: Timestep, steps: Int[Array, ""] | None) -> Bool[Array, ""]:
         ended = timestep.terminated | timestep.truncated
-        return ended if steps is None or self.env.time_limit is None else ended | (steps >= self.env.time_limit)
+        return ended if steps is None or self.env.time_limit is None else ended | (steps == self.env.time_limit)
 
 
 class StickyActionState(eqx.Module):

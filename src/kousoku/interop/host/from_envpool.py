@@ -94,7 +94,7 @@ def from_envpool(pool: Any, *, name: str | None = None) -> HostEnv:
 
 
 def is_pool(env: Any) -> bool:
-    """Tells whether something has the methods of an EnvPool of the type "gymnasium"."""
+    """Returns whether something has the methods of an EnvPool of the type "gymnasium"."""
     with _quietly():
         return all(hasattr(env, part) for part in ("all_env_ids", "async_reset", "recv", "observation_space", "config"))
 
@@ -113,7 +113,7 @@ def _imported() -> Any:
 
 @dataclass(frozen=True)
 class PoolMaker:
-    """Makes pools: equal ones make equal environments.
+    """The maker of pools of an id: equal ones make equal environments.
 
     Attributes:
         id: EnvPool's.

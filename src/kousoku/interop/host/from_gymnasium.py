@@ -30,7 +30,7 @@ NEED_MORE = ("GymV21Environment-v0", "GymV26Environment-v0")
 
 @dataclass(frozen=True)
 class ById:
-    """Makes an environment that is registered with Gymnasium; equal ones make equal environments.
+    """The maker of an environment that is registered with Gymnasium; equal ones make equal environments.
 
     Attributes:
         id: Gymnasium's.
@@ -50,7 +50,7 @@ class ById:
 
 @dataclass(frozen=True)
 class VectorMaker:
-    """Makes a vector of environments.
+    """The maker of a vector of environments.
 
     Attributes:
         name: of the environment.
@@ -82,7 +82,7 @@ def ids() -> list[str]:
 
 @dataclass(frozen=True)
 class DrawnMaker:
-    """Makes environments that can be drawn, in this process; equal ones make equal environments.
+    """The maker of environments that can be drawn, in this process; equal ones make equal environments.
 
     Attributes:
         factory: makes one that draws itself.
@@ -239,7 +239,7 @@ def copier(name: str, env: Any) -> Callable[[], Any]:
 
 
 def _is_whole(spec: Any) -> bool:
-    """Tells whether an environment can be made again by what Gymnasium noted: own wrappers may have noted nothing."""
+    """Returns whether an environment can be made again by what Gymnasium noted: own wrappers may have noted nothing."""
     return spec is not None and all(wrapper.kwargs is not None for wrapper in spec.additional_wrappers)
 
 

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
+from ...export.runtime import are_whole, within_32_bits
+
 WIDEST = {"f": np.dtype(np.float32), "i": np.dtype(np.int32), "u": np.dtype(np.int32)}
 
 
@@ -55,7 +57,8 @@ def leaves_of(space: Any, path: tuple[Any, ...] = ()) -> list[Leaf]:
     if isinstance(space, spaces.Box) and space.dtype.kind in "fiub":
         return [Leaf(path, space, space.shape, narrowed(space.dtype), None)]
     told = " ".join(repr(space).split())
-    raise TypeError(f"{told} has no counterpart: use Box, Discrete, MultiDiscrete, MultiBinary, Dict or Tuple")
+    usable = "use Box, Discrete, MultiDiscrete or MultiBinary of one axis, Dict or Tuple"
+    raise TypeError(f"{told} has no counterpart: {usable}")
 
 
 def narrowed(dtype: np.dtype) -> np.dtype:
@@ -156,10 +159,10 @@ def _whole(leaf: Leaf, theirs: np.ndarray) -> np.ndarray:
         ValueError: for fractions, or numbers that a dtype of at most 16 bits does not hold.
     """
     if theirs.dtype.kind == "f":
-        _refuse(leaf, theirs, ~np.isfinite(theirs) | (theirs != np.floor(theirs)))
-    most = np.iinfo(leaf.dtype)
+        _refuse(leaf, theirs, ~are_whole(theirs))
     if leaf.space.dtype.itemsize > 2:
-        return np.clip(theirs, most.min, most.max - 1)
+        return within_32_bits(theirs)
+    most = np.iinfo(leaf.dtype)
     _refuse(leaf, theirs, (theirs < most.min) | (theirs > most.max))
     return theirs
 
@@ -171,7 +174,7 @@ def _indices(leaf: Leaf, theirs: np.ndarray) -> np.ndarray:
         ValueError: for one outside its space, or a fraction.
     """
     if theirs.dtype.kind == "f":
-        _refuse(leaf, theirs, ~np.isfinite(theirs) | (theirs != np.floor(theirs)))
+        _refuse(leaf, theirs, ~are_whole(theirs))
     ours = theirs.astype(np.int64, copy=False)
     ours = ours if leaf.start is None else ours - leaf.start
     _refuse(leaf, theirs, ours.view(np.uint64) >= leaf.count)  # numbers below 0 are the largest of these

@@ -11,9 +11,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
-from ...core.env import EnvSpec
+from ...core.env import Env, EnvSpec
 from ...core.errors import ConfigError, check_count, check_finite, check_flag, check_keys, is_number
 from ...core.scene import Scene
+from ..out.gymnax_like import GymnaxLike
+from ..out.limits import with_limit_inside
 from .foreign import (
     NEVER,
     Foreign,
@@ -128,8 +130,8 @@ def without_limit(params: Any) -> Any:
     return params.replace(**{name: never})
 
 
-def from_gymnax(env: Any, params: Any = None, *, time_limit: int | None = None, reads_limit: bool = True) -> GymnaxEnv:
-    """Makes an environment of one with gymnax's protocol.
+def from_gymnax(env: Any, params: Any = None, *, time_limit: int | None = None, reads_limit: bool = True) -> Env:
+    """Makes an environment of one with gymnax's protocol; what `kousoku.to_gymnax` made is the one that it was made of.
 
     Args:
         env: gymnax's, or one with `reset_env(key, params)` and `step_env(key, state, action, params)`.
@@ -140,7 +142,23 @@ def from_gymnax(env: Any, params: Any = None, *, time_limit: int | None = None, 
     Raises:
         ConfigError: for what has not these methods, or parameters that are no dataclass with `replace`.
     """
-    return wrapped(env, params, time_limit, None, check_flag("reads_limit", reads_limit))
+    check_flag("reads_limit", reads_limit)
+    bare = _bare(env)
+    if isinstance(bare, GymnaxLike):
+        return _ours(bare, params, time_limit)
+    return wrapped(bare, params, time_limit, None, reads_limit)
+
+
+def _ours(env: GymnaxLike, params: Any, time_limit: int | None) -> Env:
+    """Returns the environment of ours that has gymnax's methods there.
+
+    Raises:
+        ConfigError: for parameters that are not its own, or a time limit that it cannot have.
+    """
+    params = env.default_params if params is None else params
+    check_params(params, env.default_params)
+    limit = checked_limit(time_limit)
+    return params.env if limit is None else with_limit_inside("time_limit", params.env, limit)
 
 
 @their_promotion()

@@ -20,8 +20,8 @@ from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, importe
 from .spaces import acted, observed
 
 LIBRARY, LOWEST = "navix", "0.7.0"
-SYMBOLS = Box(0, 31, (), np.uint8)
-"""Bounds of numbers of things, colours and states; they are no brightness up to 255."""
+SYMBOLS = Box(0, 254, (), np.uint8)
+"""Bounds of numbers of things, colours and states, 254 of a locked door; they are no brightness up to 255."""
 TERMINATION = 2
 """Navix's `StepType.TERMINATION`; 1 is its truncation, which is left to our time limit."""
 

@@ -17,7 +17,7 @@ from .stepping import ResetRule, StepResult
 
 
 class Waiting(NamedTuple):
-    """Holds what waits to be received, a row for each of K environments.
+    """Results that wait to be received, a row for each of K environments.
 
     Attributes:
         numbers: of the environments, int32 [K].

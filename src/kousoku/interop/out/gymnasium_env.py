@@ -13,7 +13,7 @@ from jaxtyping import UInt8
 from ...core.env import Env
 from ...core.errors import ConfigError, check_choice, check_keys
 from ...training.evaluation.film import is_drawable, makes_svg
-from .spaces import gymnasium_space, in_gymnasium
+from .spaces import gymnasium_space, in_gymnasium, info_in_gymnasium
 from .state_painter import StatePainter, frames_per_second
 from .stepper import Stepper, made
 from .stepping import ResetRule, StepResult
@@ -93,7 +93,7 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         return first(in_gymnasium(self._stepper.observation_space, told.obs))
 
     def _info(self, told: StepResult) -> dict[str, Any]:
-        return {name: first(value) for name, value in told.info.items()}
+        return {name: first(value) for name, value in info_in_gymnasium(told.info).items()}
 
 
 def to_gymnasium(

@@ -16,7 +16,7 @@ from ...core.env import Env
 from ...core.errors import ConfigError, check_choice, check_count, is_number
 from ...core.words import plural
 from .gymnasium_env import RENDER_MODES, check_begun, check_options, drawn_seed, metadata_of, painter_of
-from .spaces import gymnasium_space, in_gymnasium
+from .spaces import gymnasium_space, in_gymnasium, info_in_gymnasium
 from .stepper import Stepper, made
 from .stepping import ResetRule, StepResult
 
@@ -57,6 +57,9 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
         self.env = made(env, max_episode_steps, **options)
         mode = autoreset_mode.value if isinstance(autoreset_mode, AutoresetMode) else autoreset_mode
         check_choice("autoreset_mode", mode, [each.value for each in AutoresetMode])
+        if render_mode == "human":
+            fix = "use 'rgb_array', and put gymnasium.wrappers.vector.HumanRendering around it"
+            raise ConfigError("render_mode", render_mode, fix)
         self._painter = painter_of(self.env, render_mode)
         self.render_mode = render_mode
         self.metadata = {**metadata_of(self.env), "autoreset_mode": AutoresetMode(mode)}
@@ -87,7 +90,9 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
         told = self._stepper.reset(self._seeds(seed), chosen)
         begun = np.ones(self.num_envs, bool) if chosen is None else chosen
         self._over &= ~begun
-        return self._obs(told.obs), self._masked(told.info, begun) if self._stepper.tells_at_reset else {}
+        return self._obs(told.obs), self._masked(
+            info_in_gymnasium(told.info), begun
+        ) if self._stepper.tells_at_reset else {}
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Takes one action in each environment.
@@ -103,7 +108,8 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
             fix = f'call reset(options={{"{MASK}": terminated | truncated}}) first'
             raise ConfigError("step", f"environment {int(self._over.argmax())} has ended", fix)
         told = self._stepper.step(actions)
-        infos = self._masked(told.info, np.ones(self.num_envs, bool) if self._stepper.tells_at_reset else ~told.begun)
+        holds = np.ones(self.num_envs, bool) if self._stepper.tells_at_reset else ~told.begun
+        infos = self._masked(info_in_gymnasium(told.info), holds)
         if self._stepper.reset_rule is ResetRule.DISABLED:
             self._over = told.terminated | told.truncated
         if told.final_obs is not None and told.begun.any():
@@ -157,7 +163,7 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
         final = np.full(self.num_envs, None, object)
         for i in np.flatnonzero(told.begun).tolist():
             final[i] = row(obs, i)
-        info = {name: np.array(value) for name, value in (told.final_info or {}).items()}
+        info = {name: np.array(value) for name, value in info_in_gymnasium(told.final_info or {}).items()}
         found = {"final_obs": final, "final_info": self._masked(info, told.begun)}
         return self._masked(found, told.begun)
 

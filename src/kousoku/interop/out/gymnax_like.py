@@ -16,10 +16,10 @@ from ...core.env import Env
 from ...core.errors import ConfigError, check_count, check_keys
 from ...core.spaces import LARGEST, Box, Dict, Discrete, MultiDiscrete, Space
 from ...core.timestep import Transition
-from ...core.wrapper import Wrapper
 from ...nn import clip_to
 from ..libraries import said
-from .stepper import has_option, made
+from .limits import with_limit_inside
+from .stepper import made
 from .stepping import as_key
 
 LIMIT = "max_steps_in_episode"
@@ -43,31 +43,15 @@ class GymnaxParams(eqx.Module):
         """Returns parameters of another environment (`env`), or with another time limit (`max_steps_in_episode`).
 
         Raises:
-            ConfigError: for other names, or what is no time limit.
+            ConfigError: for other names, what is no time limit, or an environment that cannot have it: see
+                `with_limit_inside`.
         """
         check_keys("parameter", changes, ("env", LIMIT))
         env = made(changes["env"]) if "env" in changes else self.env
         if LIMIT not in changes:
             return GymnaxParams(env)
         limit = check_count(LIMIT, changes[LIMIT], high=LARGEST)
-        if has_option(env):
-            return GymnaxParams(made(env, limit))
-        return GymnaxParams(Relimited(env, limit))  # pyright: ignore[reportCallIssue]
-
-
-class Relimited(Wrapper):
-    """An environment with another time limit in the place of its own, where that is no option of it.
-
-    Attributes:
-        limit: steps after which an episode is truncated.
-    """
-
-    limit: int = eqx.field(static=True)
-
-    @property
-    def time_limit(self) -> int:
-        """Steps after which an episode is truncated."""
-        return self.limit
+        return GymnaxParams(with_limit_inside(LIMIT, env, limit))
 
 
 class GymnaxLike:

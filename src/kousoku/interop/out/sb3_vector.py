@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.env import Env
 from ...core.errors import ConfigError
-from .gymnasium_env import check_begun, drawn_seed, painter_of
+from .gymnasium_env import check_begun, drawn_seed, metadata_of, painter_of
 from .gymnasium_vector import row
 from .spaces import gymnasium_space, in_gymnasium
 from .stepper import Stepper, made
@@ -39,6 +39,7 @@ class SB3VectorEnv:
         self._actions: Any = None
         spaces = (gymnasium_space(space) for space in (env.observation_space, env.action_space))
         super().__init__(self._stepper.num_slots, *spaces)  # pyright: ignore[reportCallIssue]
+        self.metadata = metadata_of(env)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _bare, (), self.__dict__

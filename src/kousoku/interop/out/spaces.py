@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from ...core.action_mask import ACTION_MASK
 from ...core.spaces import Box, Dict, Discrete, MultiDiscrete, Space
 
 
@@ -31,3 +32,8 @@ def in_gymnasium(space: Space, obs: Any) -> Any:
     if isinstance(space, Discrete | MultiDiscrete):
         return np.asarray(obs, np.int64)
     return np.asarray(obs, space.dtype)
+
+
+def info_in_gymnasium(info: dict[str, Any]) -> dict[str, Any]:
+    """Returns an info with masks of actions in the dtype that `sample(mask)` of Gymnasium's spaces insists on."""
+    return {name: np.asarray(value, np.int8) if name == ACTION_MASK else value for name, value in info.items()}

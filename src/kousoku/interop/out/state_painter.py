@@ -25,7 +25,7 @@ SLACK = 0.25
 
 
 class StatePainter:
-    """Draws states of one environment; of a wrapper those of the innermost one, as films do.
+    """The painter of states of one environment; of a wrapper those of the innermost one, as films do.
 
     Raises:
         ConfigError: if it cannot be drawn, or as SVG alone, which nothing makes pixels of.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import threading
 from collections.abc import Callable, Sequence
@@ -19,9 +18,10 @@ from ...core.env_shapes import check_shapes
 from ...core.errors import ConfigError, check_count, check_keys
 from ...core.host import HostEnv
 from ...core.spaces import LARGEST
-from ...core.wrapper import Wrapper
 from ...training.guards.memory_check import check_transitions
 from .actions import as_actions, as_one_slots
+from .forks import check_not_forked
+from .limits import with_limit
 from .stepping import STEPS, HostSlot, ResetRule, StepResult, first_reset, is_told_at_reset, reset_again
 
 LARGEST_SEED = 2**64 - 1
@@ -44,19 +44,7 @@ def made(env: str | Env, max_episode_steps: int | None = None, **options: Any) -
     if max_episode_steps is None:
         return env
     limit = check_count("max_episode_steps", max_episode_steps, high=LARGEST)
-    if isinstance(env, Wrapper):
-        fix = "give it to the environment that is wrapped, as time_limit=, or put kousoku.wrappers.TimeLimit around"
-        raise ConfigError("max_episode_steps", limit, fix)
-    if not has_option(env):
-        raise ConfigError("max_episode_steps", limit, f"{type(env).__name__} has a time limit of its own")
-    return dataclasses.replace(env, time_limit=limit)
-
-
-def has_option(env: Env) -> bool:
-    """Tells whether an environment's time limit is an option of its own, rather than fixed or of what it wraps."""
-    return not isinstance(env, Wrapper) and any(
-        field.name == "time_limit" and field.init for field in dataclasses.fields(env)
-    )
+    return with_limit("max_episode_steps", env, limit)
 
 
 class Stepper:
@@ -108,8 +96,10 @@ class Stepper:
             chosen: which slots; None for all.
 
         Raises:
-            ConfigError: for what is no seed, or for a slot's first reset without one.
+            ConfigError: for what is no seed, for a slot's first reset without one, or in a fork of a process that has
+                used JAX.
         """
+        check_not_forked()
         seeded = np.array([seed is not None for seed in seeds])
         words = key_words([0 if seed is None else seed for seed in seeds])
         with self._lock:

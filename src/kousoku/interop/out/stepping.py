@@ -47,7 +47,7 @@ class HostSlot(eqx.Module):
 
 
 class StepResult(NamedTuple):
-    """Holds what a reset or a step tells, of one slot or of all, [N, ...]; arrays of JAX's, or of NumPy's on the host.
+    """The result of a reset or a step, of one slot or of all, [N, ...]; arrays of JAX's, or of NumPy's on the host.
 
     Attributes:
         obs: what to act on next: of a new episode where one has begun.
@@ -131,7 +131,7 @@ def infos(info: Any) -> dict[str, Array]:
 
 
 def is_told_at_reset(env: Env) -> bool:
-    """Tells whether a reset tells the same info as a step, rather than none."""
+    """Returns whether a reset tells the same info as a step, rather than none."""
 
     def both(key: PRNGKeyArray) -> tuple[Any, Any]:
         state, first = env.reset(key)

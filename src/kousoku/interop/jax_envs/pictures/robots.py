@@ -24,7 +24,7 @@ def bodies_of(state: Any) -> tuple[Any, Any] | None:
 
 
 def is_robot(env: Any, state: Any) -> bool:
-    """Tells whether an environment, whose state has these shapes, has a model and tells the places of its bodies."""
+    """Returns whether an environment, whose state has these shapes, has a model and tells the places of its bodies."""
     model, bodies = model_of(env), jax.eval_shape(bodies_of, state)
     if model is None or bodies is None:
         return False
