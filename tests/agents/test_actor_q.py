@@ -20,6 +20,7 @@ from jax.sharding import PartitionSpec as P
 
 from kousoku.agents.deep import actor_q, sac, td3
 from kousoku.agents.deep.bc import BC
+from kousoku.agents.deep.critics import Follows, targets_of
 from kousoku.agents.deep.iql import IQL
 from kousoku.agents.deep.sac import SAC
 from kousoku.agents.deep.td3 import DDPG, TD3
@@ -176,9 +177,41 @@ def test_only_a_termination_is_worth_nothing_afterwards(kind):
     np.testing.assert_array_equal(np.asarray(without)[ended], np.asarray(batch.reward)[ended])
 
 
+def test_of_distributions_too_no_bonus_follows_a_termination():
+    """What the entropy is worth is a shift of the atoms, and none after a termination."""
+    critics = small(SAC, net={"distribution": "quantile", "num_atoms": 3}).init(SPEC, KEY).network.critics[:1]
+    batch = actor_q.learned_batch(SPEC.action_space, batch_of(), 0.9)
+    outputs, bonus = jnp.asarray(np.random.default_rng(0).normal(size=(N, 3)), jnp.float32), jnp.arange(1.0, N + 1)
+    found = targets_of(critics, batch, (outputs,), Follows(batch.action, bonus))
+    r, goes_on = np.asarray(batch.reward)[:, None], 0.9 * (1.0 - np.asarray(batch.terminated)[:, None])
+    np.testing.assert_allclose(found, r + goes_on * (outputs + bonus[:, None]), rtol=1e-5, atol=1e-6)
+
+
+def test_the_actions_of_targets_stay_in_the_unit_box_at_either_end(monkeypatch):
+    noise = jnp.stack([jnp.full(N, -9.0), jnp.full(N, 9.0)], axis=1)
+    monkeypatch.setattr(td3, "noise_like", lambda key, action: noise)
+    agent = small(TD3, target_noise=1.0, target_noise_clip=0.4)
+    state = agent.init(SPEC, KEY)
+    at = lambda end: eqx.tree_at(lambda s: s.target.actor.head.bias, state, jnp.full(2, end))  # noqa: E731
+    batch = actor_q.learned_batch(SPEC.action_space, batch_of(), 0.9)
+    for end, wanted in ((-50.0, [-1.0, -0.6]), (50.0, [0.6, 1.0])):
+        found = agent.follows(at(end), batch, KEY).action
+        np.testing.assert_allclose(found, np.broadcast_to(wanted, (N, 2)), rtol=1e-6)
+
+
+def test_successors_are_scaled_as_what_came_before_them():
+    agent = small(TD3, normalise_observations=True, observation_limit=1.2)
+    batch = actor_q.learned_batch(SPEC.action_space, batch_of(n=16), 0.9)
+    scaled, _ = agent._scaled(agent.init(SPEC, KEY).observations, batch, None)
+    seen = np.asarray(batch.obs, np.float64)
+    for ours, plain in ((scaled.obs, batch.obs), (scaled.next_obs, batch.next_obs)):
+        wanted = np.clip((np.asarray(plain) - seen.mean(0)) / np.sqrt(seen.var(0) + 1e-8), -1.2, 1.2)
+        np.testing.assert_allclose(ours, wanted, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.slow_because("two updates are compiled")
 def test_parameters_decay_beside_the_gradients_step_but_for_the_temperature():
-    plain, decaying = small(SAC), small(SAC, weight_decay=0.5)
+    plain, decaying = small(SAC, temperature=0.3), small(SAC, temperature=0.3, weight_decay=0.5)
     state = plain.init(SPEC, KEY)
     without, shrunk = (updated(agent, state, batch_of())[0] for agent in (plain, decaying))
     for part in ("actor", "critics"):
@@ -225,6 +258,15 @@ def test_the_temperature_goes_where_the_entropy_is_wanted():
         assert float(metrics["alpha"]) == 1.0
 
 
+@pytest.mark.parametrize(("n", "share"), [(1, 1.0), (3, 0.81 / 2.71)])
+def test_what_entropy_adds_to_a_return_is_its_share_of_the_steps(n, share):
+    """Targets of n steps count the entropy of every n-th state: gamma^(n - 1) of 1 + gamma + ... + gamma^(n - 1)."""
+    agent = small(SAC, n_step=n, discount=0.9, temperature=0.5)
+    state = agent.init(SPEC, KEY)
+    entropy = float(state.network.actor(jnp.ones(3)).entropy())
+    assert float(agent.bonus(state, jnp.ones(3))) == pytest.approx(share * 0.5 * entropy, rel=1e-5)
+
+
 @pytest.mark.full("covered")
 def test_a_fixed_temperature_stays():
     agent = small(SAC, learn_temperature=False, temperature=0.25)
@@ -233,6 +275,26 @@ def test_a_fixed_temperature_stays():
     assert after.log_temperature is None
     assert float(metrics["alpha"]) == 0.25
     assert "alpha_loss" not in metrics
+
+
+@pytest.mark.parametrize(("delay", "wanted"), [(1, [True] * 4), (3, [True, False, False, True])])
+def test_the_actor_learns_in_the_first_and_then_in_every_so_manieth_step(delay, wanted, monkeypatch):
+    agent, found = small(TD3, policy_delay=delay), []
+
+    class AskedError(Exception):
+        """The rest of an update is left out."""
+
+    def gradient(self: Any, state: Any, batch: Any, key: Any, due: Any, axis: Any) -> None:
+        found.append(bool(due))
+        raise AskedError
+
+    monkeypatch.setattr(actor_q.ActorQAgent, "_critic_gradient", lambda *args: (None, None))
+    monkeypatch.setattr(actor_q.ActorQAgent, "_actor_gradient", gradient)
+    state = agent.init(SPEC, KEY)
+    for i in range(4):
+        with pytest.raises(AskedError):
+            agent.update(dataclasses.replace(state, updates=jnp.int32(i)), batch_of(), KEY)
+    assert found == wanted
 
 
 @pytest.mark.full("covered")
@@ -353,6 +415,15 @@ def test_actions_are_any_until_learning_starts_then_near_the_learned_one(kind):
         np.testing.assert_allclose(drawn.std(0), 0.1 * (high - low) / 2, rtol=0.1)
 
 
+def test_the_policy_acts_from_the_very_step_at_which_learning_starts():
+    agent = small(TD3, learning_starts=100, exploration_noise=0.0)
+    state = agent.init(SPEC, KEY)
+    learned = agent.act(state, jnp.ones(3), (), KEY, greedy=True)[0]
+    for step, acts in ((99, False), (100, True)):
+        now = dataclasses.replace(state, step=jnp.int32(step))
+        assert np.array_equal(agent.act(now, jnp.ones(3), (), KEY)[0], learned) == acts
+
+
 def test_without_a_start_no_action_is_arbitrary():
     agent = small(TD3, learning_starts=0, exploration_noise=0.0)
     state = agent.init(SPEC, KEY)
@@ -406,10 +477,11 @@ def test_spaces_that_they_cannot_learn_are_refused():
         with pytest.raises(ConfigError, match=r"^action space: got .*'sac' and 'dqn'.*'ppo'"):
             agent.init(EnvSpec(SPEC.observation_space, actions), KEY)
     for actions, words in ((Box(-np.inf, 1.0, (2,)), "infinite bounds"), (Box(1.0, 1.0, (2,)), "low = high")):
-        advice = f"^action space: got .*; use finite bounds with low < high, or 'ppo': .*{words}$"
-        for agent in (TD3(), SAC(), IQL(), BC()):
-            with pytest.raises(ConfigError, match=advice):
-                agent.init(EnvSpec(SPEC.observation_space, actions), KEY)
+        for agents, where in (((TD3(), SAC()), ", or 'ppo'"), ((IQL(), BC()), " in the environment and the data")):
+            advice = f"^action space: got .*; use finite bounds with low < high{where}: .*{words}$"
+            for agent in agents:
+                with pytest.raises(ConfigError, match=advice):
+                    agent.init(EnvSpec(SPEC.observation_space, actions), KEY)
 
 
 class Alone(eqx.Module):

@@ -14,7 +14,7 @@ from jax.sharding import PartitionSpec as P
 from kousoku.agents.deep import critics
 from kousoku.core.spaces import Box
 from kousoku.nn import ActorQConfig
-from kousoku.nn.batch_renorm import WARM_UP, BatchRenorm, with_statistics
+from kousoku.nn.batch_renorm import EPSILON, WARM_UP, BatchRenorm, with_statistics
 from kousoku.nn.hidden import Training, differs_in_training, hidden_for, kept_units
 
 KEY = jax.random.key(0)
@@ -43,6 +43,19 @@ def test_a_minibatch_is_normalised_by_its_moments_and_then_as_the_running_ones_w
     np.testing.assert_allclose(moved.variance, 0.99 + 0.01 * variance, rtol=1e-4)
     assert float(moved.seen) == min(seen + 1, WARM_UP)
     np.testing.assert_allclose(jax.vmap(norm)(X), X / np.sqrt(1.001), rtol=1e-5)
+
+
+@pytest.mark.parametrize("running", [1e-4, 1.0, 400.0])
+@pytest.mark.parametrize("middle", [-50.0, 0.5, 50.0])
+def test_renormalisation_is_held_within_its_bounds(running, middle):
+    """Where running deviations are much smaller or larger than a minibatch's, or means far from its mean."""
+    where = lambda n: (n.mean, n.variance, n.seen)  # noqa: E731
+    layer = eqx.tree_at(where, BatchRenorm(2), (jnp.full(2, middle), jnp.full(2, running), jnp.float32(WARM_UP)))
+    x = np.random.default_rng(0).normal(size=(16, 2)).astype(np.float32)
+    y, _ = passed(layer, jnp.asarray(x))
+    mean, std, old = x.mean(0), np.sqrt(x.var(0) + EPSILON), np.sqrt(running + EPSILON)
+    r, d = np.clip(std / old, 1 / 3, 3), np.clip((mean - middle) / old, -5, 5)
+    np.testing.assert_allclose(y, (x - mean) / std * r + d, rtol=1e-4, atol=1e-5)
 
 
 def with_seen(norm, seen):

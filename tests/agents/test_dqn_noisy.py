@@ -95,6 +95,27 @@ def test_an_update_is_that_of_the_paper():
     assert all(np.any(a != b) for a, b in zip(of_loss[0], of_target[0], strict=True))
 
 
+def test_targets_and_the_choice_of_their_actions_have_noise_of_their_own(monkeypatch):
+    seen = []
+
+    class AskedError(Exception):
+        """The rest of an update is left out."""
+
+    def targets(self, state, data):
+        seen.append(state)
+        raise AskedError
+
+    monkeypatch.setattr(DQN, "targets", targets)
+    agent = dqn()
+    state = agent.init(SPEC, KEY)
+    with pytest.raises(AskedError):
+        agent.update(state, batch(), KEY)
+    (found,) = seen
+    for one, other in zip(found.network.head.noise, found.target.head.noise, strict=True):
+        assert np.all(np.asarray(one) != np.asarray(other))
+    assert jnp.array_equal(found.network.head.mean.weight, found.target.head.mean.weight)
+
+
 @pytest.mark.full("covered")
 def test_noise_is_the_signed_root_of_normal_numbers_and_differs_between_layers():
     f = np.asarray(noisy.factor(KEY, 20_000), np.float64)

@@ -56,6 +56,16 @@ def test_ars_by_hand():
     assert float(metrics["noise_std"]) == 0.5
 
 
+def test_ars_prefers_the_largest_return_of_either_way_not_the_largest_sum():
+    """Of returns (5, -9), (1, 1) and (0, 2) the best are those of 5 and 2, whose sums are the least and the same."""
+    agent = ARS(num_directions=3, top_directions=2, learning_rate=0.1, noise_std=0.5)
+    noise = jnp.array([[1.0, 0.0], [7.0, 7.0], [0.0, 2.0]])
+    candidates = mirrored_candidates(jnp.array([1.0, -1.0]), noise, 0.5)
+    mean, _, _ = moved(agent, begun(agent, [1.0, -1.0]), candidates, [5.0, 1.0, 0.0, -9.0, 1.5, 2.0])
+    step = 0.1 / np.std([5.0, 0.0, -9.0, 2.0]) / 2 * np.array([14.0 * 1.0, -2.0 * 2.0])
+    np.testing.assert_allclose(mean, np.array([1.0, -1.0]) + step, rtol=1e-5)
+
+
 @pytest.mark.full("covered")
 def test_ars_stays_where_all_returns_are_equal():
     agent = ARS(num_directions=3)
@@ -164,6 +174,13 @@ def test_sep_cma_es_is_the_tutorials_algorithm(size, candidates):
         numpy.mean, numpy.sigma = np.asarray(mean, np.float64), float(search.step_size)
         numpy.covariance = np.diag(np.asarray(search.variance, np.float64))
         numpy.p_sigma, numpy.p_c = np.asarray(search.step_path, float), np.asarray(search.variance_path, float)
+
+
+def test_the_step_of_cma_es_grows_by_a_factor_of_e_at_most():
+    agent = SepCMAES(population_size=6, noise_std=0.3)
+    candidates = jnp.full((6, 2), 1e3) + jnp.arange(6.0)[:, None]
+    _, search, _ = moved(agent, begun(agent, [0.0, 0.0]), candidates, np.arange(6.0))
+    assert abs(float(search.step_size) / (0.3 * math.e) - 1) < 1e-5
 
 
 def test_the_rates_of_cma_es_printed_in_the_tutorial():

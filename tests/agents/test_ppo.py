@@ -155,6 +155,9 @@ def test_update_learns_from_what_was_acted_on(recurrent, walked):
     assert metrics["off"] <= 1e-6
     assert metrics["clipfrac"] == 0
     assert (np.asarray(state.observations.mean) != np.asarray(train_state.agent.observations.mean)).any()
+    for part in ("observations", "rewards", "centre"):  # each has seen the 64 steps of this rollout as well
+        counts = (int(getattr(each, part).count[1]) for each in (train_state.agent, state))
+        assert -next(counts) + next(counts) == 64, part
 
 
 def test_where_no_constant_dwarfs_the_rest_no_bit_is_another():
@@ -201,6 +204,7 @@ def test_targets_come_from_the_true_successors(centred, constant, walked_from):
     comes back.
     """
     agent, before, train_state, rollout = walked_from
+    agent = dataclasses.replace(agent, reward_limit=10.0 if centred else 0.2)
     over, ended = (np.asarray(x, np.float64) for x in (rollout.terminated, rollout.truncated))
     ended, sums = np.maximum(over, ended), np.asarray(before.data, np.float64)
     r = np.asarray(rollout.reward, np.float64)
@@ -226,7 +230,10 @@ def test_targets_come_from_the_true_successors(centred, constant, walked_from):
     every = discounted_sums(sums[0], r, ended)[:-1]
     assert int(moments.scale.count[1]) == 64
     np.testing.assert_allclose(moments.scale.variance, np.var(every), rtol=1e-3 if constant else 1e-5)
-    r = np.clip(r / np.std(every), -10, 10)
+    r = r / np.std(every)
+    limit = agent.reward_limit
+    assert (r.min() < -limit < limit < r.max()) == (not centred)
+    r = np.clip(r, -limit, limit)
     delta = r + 0.99 * v_next * (1 - over) - v
     later, advantage = np.zeros(8), np.zeros((8, 8))
     for t in reversed(range(8)):
@@ -234,6 +241,7 @@ def test_targets_come_from_the_true_successors(centred, constant, walked_from):
     np.testing.assert_allclose(samples.advantage, advantage, **near)
     np.testing.assert_allclose(samples.target, advantage + v, **near)
     np.testing.assert_allclose(samples.value, v, atol=1e-5)
+    np.testing.assert_array_equal(samples.is_first, np.concatenate([np.zeros((1, 8)), ended[:-1]]))
 
 
 def weighed(agent, samples):

@@ -320,6 +320,18 @@ def test_the_coin_of_double_q_learning_is_fair():
     assert stats.chisquare([heads, 100_000 - heads]).pvalue > 1e-4
 
 
+def test_the_tie_of_double_q_learning_is_not_broken_by_its_coin():
+    """Where the first table learns, of which both actions are worth the same, the second says 3 or 5 equally often."""
+    agent = AGENTS.make("double_q_learning", learning_rate=1.0, discount=1.0)
+    state = agent.init(EnvSpec(Discrete(2), Discrete(2)), jax.random.key(0))
+    state = eqx.tree_at(lambda s: s.q2, state, jnp.array([[0.0, 0.0], [3.0, 5.0]]))
+    update = jax.jit(jax.vmap(lambda key: agent.update(state, move(0, 0, 1.0, 1), key)[0].q1[0, 0]))
+    found = np.asarray(update(jax.random.split(jax.random.key(1), 2000)))
+    counts = [np.sum(found == value) for value in (0.0, 4.0, 6.0)]
+    assert sum(counts) == 2000
+    np.testing.assert_allclose(counts, [1000, 500, 500], atol=100)
+
+
 @pytest.mark.full("covered")
 @pytest.mark.parametrize(
     ("special", "plain", "options"),

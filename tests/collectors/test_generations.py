@@ -141,6 +141,34 @@ def test_a_queue_plays_the_same_episodes(slots, num_envs):
     assert int(jnp.sum(data.observed.count[:, 1])) == int(steps.taken)
 
 
+@pytest.mark.parametrize("num_envs", [1, 2, 3, 4, 6, 12])
+def test_what_slots_tell_of_episodes_comes_to_their_candidates(num_envs):
+    """Two episodes of six candidates: of episode 2 c and 2 c + 1 of candidate c, in however many slots."""
+    collector = Told(episodes=2, num_envs=num_envs, starts=3).learns_from
+    which = collector._episodes_of(jnp.arange(num_envs, dtype=jnp.int32))
+    assert sorted(np.ravel(which)) == list(range(12))
+    np.testing.assert_array_equal(collector._of_candidates(which), 2.0 * np.arange(6) + 0.5)
+    numbers = np.asarray(jax.random.key_data(collector._starts(KEY, which)))
+    number_of = {i: tuple(numbers[place]) for place, i in np.ndenumerate(np.asarray(which))}
+    assert [number_of[i] == number_of[i + 6] for i in range(6)] == [True] * 6
+    assert len(set(number_of.values())) == 6
+
+
+def test_a_slot_that_plays_several_episodes_tells_of_each_and_of_all_it_saw():
+    env, keys = Walk(), jax.random.split(KEY, 3)
+    policies, statistics = jnp.array([5.0, -3.0, 1.0]), init_obs_stats(env.observation_space)
+    first, _ = env.reset(KEY)
+    play = fast_jit(PlayEpisodes(Told.act_by, 3, 50))
+    found, _ = play(env, policies, jnp.float32(0.01), statistics, keys, first)
+    played = [by_hand(env, key, first, jnp.full(2, 0.01 * p), 50) for key, p in zip(keys, policies, strict=True)]
+    np.testing.assert_allclose(found.episode_return, [total for total, _, _ in played], rtol=1e-5)
+    np.testing.assert_array_equal(found.length, [length for _, length, _ in played])
+    seen = np.concatenate([seen for _, _, seen in played])
+    assert found.observed.count.tolist() == [0, len(seen)]
+    np.testing.assert_allclose(found.observed.mean, seen.mean(axis=0), rtol=1e-5)
+    np.testing.assert_allclose(found.observed.variance, seen.var(axis=0), rtol=1e-3, atol=1e-4)
+
+
 @pytest.mark.full("covered")
 @pytest.mark.parametrize("starts", [1, 4, 8])
 def test_some_candidates_begin_alike(starts):

@@ -11,6 +11,7 @@ from fast_compile import FAST_COMPILE
 from fresh_process import refusals
 from recorder import END, KEY, Life, begun, iteration, logged, on_two_devices, recorder, run
 
+from kousoku.collectors.n_step import n_step_transition
 from kousoku.collectors.slot import kernel_slots
 from kousoku.core.errors import ConfigError
 from kousoku.core.timestep import Transition
@@ -93,6 +94,39 @@ def test_every_shape_of_ring_is_right():
                 mine = logged(state).obs[i, :, 2] == np.float32(tag)
                 one = jax.tree.map(lambda x: x[i][mine], logged(state))  # noqa: B023
                 check_against_sums(one, state.agent["discount"][i][mine], life, num_steps * (i + 1), n)
+
+
+def test_windows_end_with_the_episode_and_with_the_newest_step_of_the_ring():
+    """Every start in rings of seven steps, whose newest lies anywhere; observations are numbers of the steps made."""
+    size, n, made = 7, 4, np.arange(20, 27)
+    rng = np.random.default_rng(0)
+    reward = rng.normal(size=(2, size)).astype(np.float32)
+    over, cut = rng.random((2, 2, size)) < 0.2
+
+    def of_one(kept, slot, time, newest):
+        return n_step_transition(kept, slot, time, newest, n, 0.9)
+
+    window = jax.jit(jax.vmap(of_one, (None, 0, 0, None)))
+    slots, times = (x.ravel() for x in np.meshgrid(np.int32([0, 1]), np.arange(size, dtype=np.int32)))
+    for newest in (0, 3, 6):
+        lies = (newest + 1 + np.arange(size)) % size  # where the oldest lies, and so on
+        step = np.empty((2, size), np.float32)
+        step[:, lies] = made + np.float32([[0.0], [100.0]])
+        columns = map(jnp.asarray, (step, step, reward, over, cut, step + 0.5, -step))
+        kept = jax.vmap(jax.vmap(lambda *x: Transition(*x[:6], None, x[6])))(*columns)
+        found, discounts = window(kept, slots, times, jnp.int32(newest))
+        for i, (slot, time) in enumerate(zip(slots, times, strict=True)):
+            at, total, m, ended = time, 0.0, 0, False
+            while m < n and not ended:
+                total, m, last = total + 0.9**m * float(reward[slot, at]), m + 1, at
+                ended = over[slot, at] or cut[slot, at] or at == newest
+                at = (at + 1) % size
+            np.testing.assert_allclose([found.reward[i], discounts[i]], [total, 0.9**m], rtol=1e-5)
+            begins, ends = step[slot, time], step[slot, last]
+            assert [found.obs[i], found.action[i], found.extras[i]] == [begins, begins, -begins]
+            assert [found.terminated[i], found.truncated[i]] == [over[slot, last], cut[slot, last]]
+            assert found.next_obs[i] == ends + 0.5
+            assert ends == begins + m - 1
 
 
 @pytest.mark.full("covered")

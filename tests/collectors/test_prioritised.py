@@ -12,7 +12,7 @@ from scipy.stats import chisquare
 
 import kousoku as ks
 from kousoku.agents.deep.dqn import DQN
-from kousoku.collectors.priorities import SMALLEST, PrioritisedData, draw
+from kousoku.collectors.priorities import SMALLEST, PrioritisedData, draw, with_errors
 from kousoku.collectors.replay import Replay
 from kousoku.collectors.slot import kernel_slots, plain_slots
 from kousoku.core.collector import TrainState
@@ -112,6 +112,20 @@ def test_priorities_are_the_last_errors_after_three_wraps(options):
         np.testing.assert_allclose(leaves(state.data.buffer), power, rtol=2e-4)
         np.testing.assert_allclose(state.data.buffer.trees[:, 1], power.sum(axis=1), rtol=1e-4)
         np.testing.assert_allclose(state.data.buffer.largest, max(1.0, power.max()), rtol=2e-4)
+
+
+@pytest.mark.parametrize(("size", "largest"), [(0.2, 1.0), (3.0, 9.0)])
+def test_the_largest_priority_is_the_largest_that_ever_was(size, largest):
+    """New transitions get it: it does not fall where errors do. Of one drawn twice the larger error counts."""
+    before, places = data_of(np.full((2, 3), 0.5)), jnp.array([[0, 0, 1]], jnp.int32)
+    errors = jnp.array([[-size, 0.5 * size, 0.1]])
+    after = with_errors(before, places, jnp.array([[2, 2, 0]], jnp.int32), errors, 2.0, jnp.array(True), None)
+    np.testing.assert_allclose(after.largest, largest, rtol=1e-4)
+    wanted = [[0.5, 0.5, (size + SMALLEST) ** 2], [(0.1 + SMALLEST) ** 2, 0.5, 0.5]]
+    np.testing.assert_allclose(leaves(after), wanted, rtol=1e-4)
+    kept = with_errors(before, places, jnp.array([[2, 2, 0]], jnp.int32), errors, 2.0, jnp.array(False), None)
+    np.testing.assert_array_equal(kept.trees, before.trees)
+    np.testing.assert_array_equal(kept.largest, before.largest)
 
 
 def with_scale(agent: Any, scale: float) -> Any:

@@ -1,5 +1,7 @@
 """Where episodes end and begin: truncation, true successors, fresh starts."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,6 +9,9 @@ import pytest
 
 import kousoku as ks
 from kousoku.collectors.slot import advance, begin
+from kousoku.core.env import Env
+from kousoku.core.spaces import Box, Discrete
+from kousoku.core.timestep import Timestep
 
 
 def counter(length: int, time_limit: int | None = None):
@@ -74,3 +79,33 @@ def test_every_reset_draws_a_fresh_start():
     counts = np.bincount(starts, minlength=size)
     chi_square = ((counts - 1000 / size) ** 2 / (1000 / size)).sum()
     assert chi_square < 124.8, "99.999% of the distribution with 63 degrees of freedom"
+
+
+class Drawn(Env):
+    """Shows what it draws at each step and each start, by the same function of the key; every second step ends."""
+
+    time_limit: int | None = 2
+
+    @property
+    def observation_space(self) -> Box:
+        return Box(0.0, 1.0, ())
+
+    @property
+    def action_space(self) -> Discrete:
+        return Discrete(1)
+
+    def reset(self, key: Any) -> tuple[Any, Timestep]:
+        return (), Timestep(jax.random.uniform(key), jnp.float32(0.0), jnp.array(False), jnp.array(False))
+
+    def step(self, key: Any, state: Any, action: Any) -> tuple[Any, Timestep]:
+        return self.reset(key)
+
+
+def test_a_step_and_the_start_that_follows_it_have_random_bits_of_their_own():
+    env, key = Drawn(), jax.random.key(0)
+    slot = begin(env, key)
+    seen = [float(slot.obs)]
+    for i in range(1, 5):
+        slot, made, end = advance(env, slot, jnp.int32(0), jax.random.fold_in(key, i))
+        seen += [float(made.next_obs)] + [float(slot.obs)] * bool(end.ended)
+    assert len(seen) == len(np.unique(seen)) == 7

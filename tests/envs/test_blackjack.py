@@ -241,6 +241,15 @@ def test_there_is_no_model_where_a_natural_counts(natural, sab):
     assert means[0] > means[1] + 0.02
 
 
+@pytest.mark.parametrize(("action", "natural"), [(0, True), (1, False)])
+def test_a_natural_is_of_two_cards(action, natural):
+    env = blackjack(natural=True)
+    state = BlackjackState(jnp.int32(21), jnp.int32(1), jnp.int32(5), jnp.array(True), jnp.int32(-1))
+    for i in range(3):
+        after, _ = env.step(jax.random.key(i), state, jnp.int32(action))
+        assert bool(after.natural) == natural
+
+
 @pytest.mark.full("covered")
 def test_the_index_is_gymnasiums_tuple_in_row_major_order():
     as_index, as_tuple = blackjack(), blackjack(observation="tuple")

@@ -17,6 +17,7 @@ from recordings import first_other
 import kousoku as ks
 from kousoku.collectors.slot import advance, begin
 from kousoku.core.errors import ConfigError
+from kousoku.envs.minatar import asterix, freeway
 from kousoku.envs.minatar.asterix import first_state as asterix_start
 from kousoku.envs.minatar.enemies import FISH, SUBMARINE, Enemies, occupied
 from kousoku.envs.minatar.enemy_groups import AllEnemies, nobody
@@ -352,6 +353,90 @@ class TestSpaceInvaders:
     def test_the_nearest_alien_fires_of_two_the_left_one(self, alive, pos, column):
         game, _, _, _ = invaders(aliens=wave(alive, 3, 2, 1), pos=pos, alien_shot_timer=0)
         assert (int(game.alien_bullet_x), int(game.alien_bullet_y)) == (column, 2)
+
+    def test_a_wave_that_is_as_fast_as_can_be_stays_so(self):
+        hit = {"aliens": wave(1, 3, 2, 1), "bullet_x": [3, 3], "bullet_y": [3, 3]}
+        assert [int(invaders(**hit, move_interval=n)[0].move_interval) for n in (7, 6)] == [6, 6]
+
+    def test_a_bullet_hits_an_alien_that_comes_in_at_the_top(self):
+        _, reward, over, _ = invaders(
+            aliens=wave(0b1000000, 0, 8, -1), alien_move_timer=0, bullet_x=[0, 0], bullet_y=[1, 0]
+        )
+        assert (reward, over) == (1, True)
+
+
+def in_row(row, value, nothing=0):
+    """Eight numbers, one to a row of the map: all the same but for one."""
+    return np.where(np.arange(8) == row, value, nothing)
+
+
+def asterix_after(ramping=True, gold=False, **changes):
+    """The game of Asterix after a step without a move of the player, its reward and whether it is over."""
+    game = asterix.first_state()
+    values = {name: jnp.asarray(value, jnp.int32) for name, value in changes.items()}
+    game = type(game)(**(vars(game) | values))
+    draws = asterix.AsterixDraws(jnp.array(True), jnp.array(gold), jnp.uint32(0))
+    game, reward, over = asterix.play(game, jnp.int32(STAY), draws, ramping)
+    return game, int(reward), bool(over)
+
+
+class TestAsterix:
+    @pytest.mark.parametrize(("x", "dx"), [(9, 1), (0, -1)])
+    def test_what_crosses_the_edge_is_gone(self, x, dx):
+        game, *_ = asterix_after(kind=in_row(2, 1), x=in_row(2, x), dx=in_row(2, dx, 1), move_timer=0)
+        assert not np.any(game.kind)
+
+    @pytest.mark.parametrize(("kind", "told"), [(1, (0, True)), (2, (1, False))])
+    def test_who_comes_to_the_player_is_met_where_it_moves_to(self, kind, told):
+        """The player is in the fifth row of the map, in column 5; who is beside it and stays there is not met."""
+        row = {"kind": in_row(4, kind), "x": in_row(4, 4), "dx": in_row(4, 1, 1)}
+        game, *found = asterix_after(**row, move_timer=0)
+        assert tuple(found) == told
+        assert not np.any(game.kind == 2)
+        assert asterix_after(**row, move_timer=3)[1:] == (0, False)
+
+    def test_it_becomes_harder_by_turns(self):
+        """Each time more appear; every second time all move faster as well, until both are as fast as can be."""
+        speeds = {"ramp_timer": -1, "spawn_speed": 5, "move_speed": 3}
+
+        def of(game):
+            return tuple(int(x) for x in (game.spawn_speed, game.move_speed, game.ramp_timer, game.ramp_index))
+
+        assert of(asterix_after(**speeds, ramp_index=0)[0]) == (4, 3, 100, 1)
+        assert of(asterix_after(**speeds, ramp_index=1)[0]) == (4, 2, 100, 2)
+        assert of(asterix_after(**(speeds | {"ramp_timer": 0}), ramp_index=1)[0]) == (5, 3, -1, 1)
+        assert of(asterix_after(False, **speeds, ramp_index=1)[0]) == (5, 3, -1, 1)
+        assert of(asterix_after(ramp_timer=-1, spawn_speed=1, move_speed=1, ramp_index=9)[0]) == (1, 1, -1, 9)
+
+
+def freeway_after(action=STAY, **changes):
+    """The game of Freeway after a step, its reward and whether it is over; cars stand but for those that are told."""
+    game = freeway.first_state(jnp.full(8, 5, jnp.int32))
+    values = {name: jnp.asarray(value, jnp.int32) for name, value in changes.items()}
+    game, reward, over = freeway.play(type(game)(**(vars(game) | values)), jnp.int32(action), jnp.full(8, -2))
+    return game, int(reward), bool(over)
+
+
+class TestFreeway:
+    @pytest.mark.parametrize(
+        ("x", "speed", "wait", "hit"),
+        [(4, 5, 3, True), (4, 1, 0, True), (3, 1, 0, True), (3, 1, 1, False), (5, 1, 0, False), (5, -1, 0, True)],
+    )
+    def test_a_car_hits_where_it_was_and_where_it_comes(self, x, speed, wait, hit):
+        game, *_ = freeway_after(pos=3, x=in_row(2, x), speed=in_row(2, speed, 5), wait=in_row(2, wait, 5))
+        assert int(game.pos) == (9 if hit else 3)
+
+    def test_who_is_across_is_paid_and_meets_other_cars(self):
+        game, reward, over = freeway_after(UP, pos=1, move_timer=0)
+        assert (int(game.pos), reward, over, int(game.move_timer)) == (9, 1, False, 2)
+        assert game.speed.tolist() == [-2] * 8
+        assert game.wait.tolist() == [1] * 8
+        assert freeway_after(UP, pos=1, move_timer=1)[1] == 0, "only every third step"
+        assert [freeway_after(terminate_timer=left)[2] for left in (1, 0)] == [False, True]
+
+    @pytest.mark.parametrize(("x", "speed", "after"), [(9, 1, 0), (0, -1, 9)])
+    def test_cars_come_back_from_the_other_side(self, x, speed, after):
+        assert int(freeway_after(x=in_row(6, x), speed=in_row(6, speed, 5), wait=in_row(6, 0, 5))[0].x[6]) == after
 
 
 # ---- input and pictures

@@ -19,6 +19,7 @@ import kousoku as ks
 from kousoku.core.errors import ConfigError
 from kousoku.envs.minigrid.cells import (
     BALL,
+    BLUE_BALL,
     BOX,
     CLOSED_DOOR,
     EMPTY,
@@ -37,7 +38,7 @@ from kousoku.envs.minigrid.cells import (
 )
 from kousoku.envs.minigrid.door_key import DoorKey
 from kousoku.envs.minigrid.dynamic_obstacles import DynamicObstacles, rolled
-from kousoku.envs.minigrid.env import DONE, DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE, handled
+from kousoku.envs.minigrid.env import DONE, DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE, MiniGridState, handled
 from kousoku.envs.minigrid.key_corridor import reached
 from kousoku.envs.minigrid.layout import Layout, walled
 from kousoku.envs.minigrid.view import visible
@@ -293,6 +294,19 @@ def test_a_ball_rolls_to_an_empty_cell_around_it_each_equally_likely():
     assert places.keys() == {(x, y) for x in (1, 2, 3) for y in (1, 2, 3)} - {(1, 1), (2, 2), (3, 3)}
     even(places.values())
     assert ((np.asarray(after.cells) & 15) == BALL).sum() == 3500
+
+
+@pytest.mark.parametrize(("empty", "to"), [([], (2, 2)), ([(3, 3)], (3, 3))])
+def test_a_ball_does_not_roll_onto_the_agent(empty, to):
+    """Among walls and the agent it stays; where one more cell is empty it goes there, and leaves an empty one."""
+    cells = jnp.full((6, 6), GREY_WALL, jnp.uint8).at[2, 2].set(BLUE_BALL)
+    for place in ((1, 2), *empty):
+        cells = cells.at[place].set(NOTHING)
+    no = jnp.int32(0)
+    state = MiniGridState(cells, jnp.int32(1), jnp.int32(2), no, no, no, no, jnp.array([[2, 2]]))
+    after = rolled(jax.random.key(0), state)
+    assert after.obstacles.tolist() == [list(to)]
+    assert jnp.array_equal(after.cells, cells.at[2, 2].set(NOTHING).at[to].set(BLUE_BALL))
 
 
 @pytest.mark.parametrize(

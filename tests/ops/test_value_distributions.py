@@ -4,8 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.stats import norm
 
-from kousoku.ops.categorical_values import kl_divergence, project
+from kousoku.ops.categorical_values import gaussian_bins, kl_divergence, project
 from kousoku.ops.munchausen import munchausen_target
 from kousoku.ops.quantile_values import midpoints, quantile_huber
 from kousoku.ops.td_targets import q_learning_target
@@ -48,6 +49,14 @@ def test_a_projection_of_what_lies_on_atoms_changes_nothing_and_beyond_them_goes
     np.testing.assert_allclose(project(atoms, p, atoms), p, atol=1e-6)
     np.testing.assert_allclose(project(atoms + 9.0, p, atoms), [0, 0, 0, 0, 1], atol=1e-6)
     np.testing.assert_allclose(project(jnp.full(5, 0.25), p, atoms), [0, 0, 0.5, 0.5, 0], atol=1e-6)
+
+
+def test_a_value_beyond_the_bins_counts_as_their_end():
+    edges = np.linspace(-1.0, 2.0, 7)
+    for mean in (-1e6, -1.0, 0.3, 2.0, 50.0):
+        below = norm.cdf((edges - np.clip(mean, -1.0, 2.0)) / 0.4)
+        found = gaussian_bins(jnp.float32(mean), jnp.asarray(edges, jnp.float32), 0.4)
+        np.testing.assert_allclose(found, np.diff(below) / (below[-1] - below[0]), atol=1e-6)
 
 
 @pytest.mark.full("covered")

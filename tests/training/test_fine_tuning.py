@@ -9,8 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from rollouts import Walk, leaves_equal, tiny_ppo
 
 import kousoku as ks
+from kousoku.agents.deep.actor_critic import ActorCriticState
 from kousoku.cli import main
 from kousoku.core.errors import ConfigError, RunWarning
 from kousoku.core.spaces import Box, Dict, Discrete
@@ -116,6 +118,16 @@ def test_a_bandits_agent_without_schedules_goes_on_with_all_that_it_knows(begun,
     tuned = begun(id, "Bandit-v0", steps=50, init_from=source)
     for path, array in leaves(source, source.record.best_member).items():
         np.testing.assert_array_equal(leaves(tuned, 0)[path], array, err_msg=path)
+
+
+def test_a_trained_agent_is_taken_over_with_all_moments_but_without_its_clock_and_optimiser():
+    agent, env = tiny_ppo(), Walk()
+    fresh = agent.init(env.spec, jax.random.key(0))
+    trained = jax.tree.map(lambda x: x + jnp.ones((), x.dtype), fresh)
+    wanted = ActorCriticState(
+        trained.network, fresh.optimiser, trained.observations, trained.rewards, fresh.step, trained.centre
+    )
+    leaves_equal(agent.adopt(fresh, trained), wanted)
 
 
 def test_every_registered_agent_is_tried():
