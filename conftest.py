@@ -54,7 +54,7 @@ LONGEST = float(os.environ.get("KOUSOKU_TEST_SECONDS", "inf"))
 DOCS = Path(__file__).parent / "docs"
 OFTEN = ("q_learning.md", "value_iteration.md")
 """Pages of agents whose examples run by default: each of the others trains another agent in the same way."""
-SELDOM = (
+FULL_ONLY = (
     "bsuite.md",
     "datasets.md",
     "differentiable-simulation.md",
@@ -94,7 +94,7 @@ def pytest_collection_modifyitems(items):
     """Some pages are run in the full tests; a reason is a sentence."""
     for item in items:
         folder, name = item.path.parent, item.path.name
-        if (folder == DOCS and name in SELDOM) or (folder == DOCS / "agents" and name not in OFTEN):
+        if (folder == DOCS and name in FULL_ONLY) or (folder == DOCS / "agents" and name not in OFTEN):
             item.add_marker(pytest.mark.full("pages"))
         if folder == DOCS and name == "host-environments.md":  # Gymnasium's pictures need pygame
             item.add_marker(pytest.mark.filterwarnings("ignore:there is no film"))

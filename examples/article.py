@@ -115,7 +115,7 @@ def speed_of(run: ks.Run) -> float:
     """Steps per second of all agents, compilation left out."""
     facts = run.record.facts
     steps_after_first = facts["steps"] - run.record.config["record_every"]
-    return steps_after_first * facts["lanes"] / (facts["seconds"] - facts["first_block_seconds"])
+    return steps_after_first * facts["members"] / (facts["seconds"] - facts["first_block_seconds"])
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Budget:
-    """Holds the sizes of `kousoku bench kernel`, `balls`, `minatar` and `physics`; their tests use small ones.
+    """The sizes of `kousoku bench kernel`, `balls`, `minatar` and `physics`; their tests use small ones.
 
     Attributes:
         repeats: of each measurement; the median counts.

@@ -24,7 +24,7 @@ PACKAGES = {
 
 @dataclass(frozen=True)
 class Contender:
-    """Describes what runs: a function of a module, in a new process.
+    """A program that runs: a function of a module, in a new process.
 
     Attributes:
         name: in the table.

@@ -35,7 +35,7 @@ ABOUT = (
 
 @dataclass(frozen=True)
 class DefaultsBudget:
-    """Holds how much is trained; tests take less.
+    """The steps and seeds that are trained; tests take less.
 
     Attributes:
         steps: of each agent.

@@ -53,7 +53,7 @@ OURS = "kousoku ars"
 
 @dataclass(frozen=True)
 class EvolutionBudget:
-    """Holds how long it takes.
+    """The time that the benchmark takes.
 
     Attributes:
         seconds: of training, by environment.

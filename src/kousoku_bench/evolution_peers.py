@@ -20,7 +20,7 @@ LENGTHS = {"gymnax": 500, "brax": 1000}
 
 
 class TimeIsOver(Exception):
-    """Ends a training of SB3-contrib's between two generations."""
+    """The end of a training of SB3-contrib's between two generations."""
 
 
 def figures(score: float, steps: int, seconds: float, compile_seconds: float | None = None) -> Figures:

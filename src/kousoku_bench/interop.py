@@ -77,7 +77,7 @@ MEMORY = 0.8
 
 @dataclass(frozen=True)
 class InteropBudget:
-    """Holds how much is measured.
+    """The sizes of what is measured.
 
     Attributes:
         count: environments at once.

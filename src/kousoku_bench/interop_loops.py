@@ -24,7 +24,7 @@ Keys = Key[Array, " N"]
 
 @dataclass(frozen=True)
 class Loop:
-    """Describes how N environments are run.
+    """A way to run N environments.
 
     Attributes:
         start: keys [N] -> what is carried.

@@ -21,7 +21,7 @@ from kousoku.core.errors import ConfigError
 
 
 class JymError(RuntimeError):
-    """Says that jym does not import with the Python and the packages that are here."""
+    """The error of a jym that does not import with the Python and the packages that are here."""
 
 
 def rollout(folder: str, steps: int, agents: int) -> Callable[[], Any]:

@@ -37,7 +37,7 @@ NAMES = ("gymnasium", "mujoco", "stable-baselines3", "torch", "sbx-rl", "flax")
 
 @dataclass(frozen=True)
 class OffPolicyBudget:
-    """Holds how long it takes.
+    """The time that the benchmark takes.
 
     Attributes:
         seconds: of training, of each contender.

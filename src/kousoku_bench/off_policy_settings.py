@@ -15,7 +15,7 @@ ENV, OBSERVATION, ACTION = "HalfCheetah-v5", 17, 6
 
 @dataclass(frozen=True)
 class SACSettings:
-    """Holds settings that all contenders share.
+    """The settings that all contenders share.
 
     Attributes:
         hidden: widths of the hidden layers of actor and critics.

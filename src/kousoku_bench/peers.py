@@ -96,7 +96,7 @@ def gymnasium_steps(id: str, count: int, mode: str | None = None) -> tuple[Calla
 
 
 def has_own_vector(id: str) -> bool:
-    """Tells whether Gymnasium has a vector environment of its own for this id.
+    """Returns whether Gymnasium has a vector environment of its own for this id.
 
     Raises:
         ImportError: if Gymnasium is not there.

@@ -56,7 +56,7 @@ NO_FOLDER = "name a folder that holds its source with --purejaxrl"
 
 @dataclass(frozen=True)
 class PPOBudget:
-    """Holds how long it takes.
+    """The time that the benchmark takes.
 
     Attributes:
         seconds: of training, of each contender.

@@ -17,7 +17,7 @@ GAE_LAMBDA = 0.95
 
 @dataclass(frozen=True)
 class PPOSettings:
-    """Holds the numbers of PPO that its speed depends on, and those that come with them.
+    """The numbers of PPO that its speed depends on, and those that come with them.
 
     Actor and critic are two networks of two hidden layers of 64 tanh units everywhere.
 

@@ -34,7 +34,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class StartupContender:
-    """Describes what is measured for one environment."""
+    """The start of training, measured for one environment."""
 
     name: str
 

@@ -20,7 +20,7 @@ BLOCK = 8
 
 
 class RolloutState(eqx.Module):
-    """Holds one environment, and what its random steps have brought.
+    """One environment, and what its random steps have brought.
 
     Attributes:
         lane: the environment.

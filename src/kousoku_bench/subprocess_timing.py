@@ -19,7 +19,7 @@ print(json.dumps(getattr(importlib.import_module(module), function)(*arguments))
 
 
 class SubprocessFailed(RuntimeError):
-    """Says that the process printed something else than numbers, or nothing in time."""
+    """The error of a process that printed something other than numbers, or nothing in time."""
 
 
 def run_in_subprocess(

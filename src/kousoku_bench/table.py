@@ -19,7 +19,7 @@ REASON_LENGTH = 160
 
 @dataclass(frozen=True)
 class TableColumn:
-    """Describes one figure of every row: its name in a row, its heading, its format."""
+    """One figure of every row: its name in a row, its heading, its format."""
 
     key: str
     heading: str
@@ -35,7 +35,7 @@ MEMORY = TableColumn("memory_mib", "memory, MiB")
 
 @dataclass(frozen=True)
 class TableRow:
-    """Holds one contender's figures.
+    """One contender's figures.
 
     Attributes:
         name: what ran.
@@ -50,7 +50,7 @@ class TableRow:
 
 @dataclass(frozen=True)
 class Section:
-    """Holds one table.
+    """One table.
 
     Attributes:
         title: its heading.

@@ -31,7 +31,7 @@ NAMES = ("gymnasium", "envpool", "mujoco", "stable-baselines3", "torch")
 
 @dataclass(frozen=True)
 class VectorBudget:
-    """Holds how much is measured.
+    """The sizes of what is measured.
 
     Attributes:
         counts: numbers of environments; the first for Gymnasium's, which is slow.

@@ -4,12 +4,14 @@ import ast
 import pathlib
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 from sources import tree_of
 
 ROOT = pathlib.Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def run(*words: str) -> None:
@@ -31,13 +33,55 @@ def test_types():
     run(sys.executable, "-m", "pyright", "--pythonpath", sys.executable)
 
 
+def test_private_functions_read_their_parameters():
+    """Of those that are only called: whoever is handed one as a value may call it with more than it needs."""
+    found = []
+    for path in SOURCES:
+        tree = tree_of(path)
+        names = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Call)]
+        called = {id(node.func) for node in names if isinstance(node, ast.Call)}
+        handed = {node.id for node in names if isinstance(node, ast.Name) and id(node) not in called}
+        for node in tree.body:
+            private = isinstance(node, Function) and node.name.startswith("_") and not node.decorator_list
+            if private and node.name not in handed:
+                read = {name.id for part in node.body for name in ast.walk(part) if isinstance(name, ast.Name)}
+                given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                found += [f"{path}:{node.lineno}: {node.name}, {each.arg}" for each in given if each.arg not in read]
+    assert not found, "\n".join(found)
+
+
+def test_names_that_modules_give_to_something_are_read():
+    read, given = set(), []
+    for path in SOURCES:
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                read.add(node.id)
+            elif isinstance(node, ast.Attribute | ast.alias):
+                read.add(node.attr if isinstance(node, ast.Attribute) else node.name)
+        targets = [each for node in tree_of(path).body if isinstance(node, ast.Assign) for each in node.targets]
+        given += [(path, each) for each in targets if isinstance(each, ast.Name) and not each.id.startswith("__")]
+    dead = [f"{path}:{name.lineno}: {name.id}" for path, name in given if name.id not in read]
+    assert not dead, "\n".join(dead)
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=[str(path.relative_to(ROOT / "src")) for path in SOURCES])
 def test_files_and_functions_stay_small(path):
+    """Without its docstring a function has 60 lines at most; it is within two others at most."""
     assert path.read_text().count("\n") <= 500
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.FunctionDef):
-            documentation = ast.get_docstring(node, clean=False) or ""
-            assert node.end_lineno - node.lineno - documentation.count("\n") <= 80, node.name
+    for name, node in functions(tree_of(path)):
+        documentation = ast.get_docstring(node, clean=False)
+        text = 0 if documentation is None else node.body[0].end_lineno - node.body[0].lineno + 1
+        assert node.end_lineno - node.lineno + 1 - text <= 60, name
+        assert name.count(".") <= 2, name
+
+
+def functions(tree: ast.AST, within: str = "") -> Iterator[tuple[str, Function]]:
+    """Functions of a tree, each with the names of those that it is within before its own."""
+    for node in ast.iter_child_nodes(tree):
+        name = f"{within}.{node.name}".strip(".") if isinstance(node, Function) else within
+        if isinstance(node, Function):
+            yield name, node
+        yield from functions(node, name)
 
 
 def test_nothing_outside_a_back_end_asks_for_a_platform():

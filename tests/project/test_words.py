@@ -77,6 +77,12 @@ REFUSED_IN = {
 }
 """Words that are refused in some rooms only: elsewhere they are the right ones for something else."""
 
+REFUSED_AS_TEXT = {"lane": "member, or slot", "lanes": "members, or slots"}
+"""Words that no text which is a name, such as a key of a file, has outside of `compiler`: there it is a SIMD lane."""
+
+FORMER_NAMES = ("src/kousoku/core/synonyms.py", "src/kousoku/training/io/former_")
+"""Files whose text names what had another name before."""
+
 NO_VERBS = """
     Actions Agents Always Arguments Arms Arrays As Axes Backgrounds Bodies Bytes Codes Columns Devices Directions Edges
     Environments Forces Frames Functions Images Indices Iterations Its Keys Lanes Limits Lines Means Members Metrics
@@ -85,6 +91,15 @@ NO_VERBS = """
     Transitions Units Values Versions Vertices Weights Words Zeros
 """
 """Words that end in s as such verbs do, but are none."""
+
+PLURALS = """
+    Backups Bins Constraints Convolutions Divers Elements Episodes Facts Features Flags Heads Ids Mechanics Minibatches
+    Moments Pixels Places Residuals Results Rewards Rivers Rows Rules Scenes Scores Sums Targets Vectors Windows
+"""
+"""Nouns that end in s as verbs do, and some of them are such as well: a class may begin with one."""
+
+PREDICATES = ("Gives whether", "Says whether", "Shows whether", "Tells whether")
+"""Beginnings of docstrings for which there is one form: "Returns whether"."""
 
 NO_NOUNS = """
     About Above Across After Against Along Among Around At Before Behind Below Beneath Beside Between Beyond By Down
@@ -155,11 +170,35 @@ def test_refused_words_are_in_no_names():
     assert not found, "\n".join(found)
 
 
+def test_refused_words_are_in_no_text_that_is_a_name():
+    found = []
+    for path in (path.relative_to(ROOT) for path in sorted((ROOT / "src").rglob("*.py"))):
+        if path.is_relative_to("src/kousoku/compiler") or str(path).startswith(FORMER_NAMES):
+            continue
+        found += [
+            f"{path}:{node.lineno}: {node.value!r} has the word {word!r}; use {use}"
+            for node in ast.walk(tree_of(ROOT / path))
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier()
+            for word, use in REFUSED_AS_TEXT.items()
+            if f"_{word}_" in spelled(node.value)
+        ]
+    assert not found, "\n".join(found)
+
+
 def test_docstrings_of_functions_begin_with_a_verb():
     found = [
         f"{place(path, node)} begins with {word!r}; use a verb, such as 'Returns', 'Refuses' or 'Applies'"
         for path, node in nodes()
         if isinstance(node, Function) and (word := first_word(node)) and not is_verb(word) and not is_property(node)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_docstrings_of_predicates_begin_alike():
+    found = [
+        f"{place(path, node)} begins with '{first_word(node)} whether'; use 'Returns whether'"
+        for path, node in nodes()
+        if isinstance(node, Function) and (ast.get_docstring(node) or "").startswith(PREDICATES)
     ]
     assert not found, "\n".join(found)
 
@@ -178,5 +217,14 @@ def test_docstrings_of_classes_and_modules_begin_with_a_noun():
         f"{place(path, node)} begins with {word!r}; use a noun: say what it is"
         for path, node in nodes()
         if isinstance(node, ast.ClassDef | ast.Module) and (word := first_word(node)) in NO_NOUNS.split()
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_docstrings_of_classes_begin_with_no_verb():
+    found = [
+        f"{place(path, node)} begins with {word!r}; use a noun, such as 'An array in memory' or 'The facts of ...'"
+        for path, node in nodes()
+        if isinstance(node, ast.ClassDef) and is_verb(word := first_word(node)) and word not in PLURALS.split()
     ]
     assert not found, "\n".join(found)

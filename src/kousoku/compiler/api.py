@@ -6,6 +6,7 @@ import contextlib
 import functools
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, cast, runtime_checkable
 
 import jax
@@ -25,7 +26,7 @@ from .tracing.traced import Traced
 
 @runtime_checkable
 class Kernel(Protocol):
-    """Describes what `kernel` returns: a function of JAX's, and how it is compiled."""
+    """A function of JAX's that `kernel` returns, which also says how it is compiled."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function."""
@@ -84,39 +85,19 @@ def kernel(
     """
     if axis_name is not None and not arrays:
         raise ConfigError("axis_name", axis_name, "devices meet in kernels with arrays=True only")
-    donated = _argument_numbers(donate_argnums)
-    cache: dict[Any, tuple[Traced, Any]] = {}
     name = getattr(function, "__qualname__", type(function).__name__)
+    traces = _Traces(function, name, arrays, axis_name, _argument_numbers(donate_argnums), {})
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if not (kernels_are_on() if on is None else on):
             return function(*args, **kwargs)
-        leaves, tree = jax.tree.flatten((args, kwargs))
-        dynamic = [leaf for leaf in leaves if is_array(leaf)]
-        static = tuple(None if is_array(leaf) else leaf for leaf in leaves)
-        here, avals = trace_affecting_config(), list(map(jax.typeof, dynamic))
-        identity = (tree, static, tuple(avals), here)
-        alone = tuple(map(of_one_device, avals))
-        found = cache.get(identity) or (cache.get((tree, static, alone, here)) if axis_name is None else None)
-        consts: list[Any] = []
-        if found is None:
-            if axis_name is None:
-                try:
-                    traced, out_tree, consts = recall_or_trace(function, name, tree, static, dynamic, alone)
-                except LanesMeet as axes:
-                    warn_once(name, f"its lanes meet over {axes}")
-                    return function(*args, **kwargs)
-            else:
-                traced, out_tree, consts = trace_among(function, name, tree, static, dynamic, axis_name)
-            traced.arrays = arrays
-            traced.donated = (False,) * len(consts) + _leaves_of(donated, args, kwargs)
-            found = traced, out_tree
-            if not consts:
-                cache[identity] = found
-        traced, out_tree = found
-        flags = ((),) * (len(consts) + len(dynamic))
-        results = kernel_p.bind(*consts, *dynamic, kernel=traced, lanes=(), batched=flags)
+        try:
+            traced, out_tree, operands = traces.of(args, kwargs)
+        except LanesMeet as axes:
+            warn_once(name, f"its lanes meet over {axes}")
+            return function(*args, **kwargs)
+        results = kernel_p.bind(*operands, kernel=traced, lanes=(), batched=((),) * len(operands))
         return jax.tree.unflatten(out_tree, results)
 
     def explained(*args: Any, lanes: int = 4096, **kwargs: Any) -> Explanation:
@@ -127,9 +108,9 @@ def kernel(
         return explain(traced, time.perf_counter() - began, lanes)
 
     def begin_compiling(lanes: int, in_axes: Sequence[Any]) -> None:
-        if on is False or not kernels_are_on() or current().backend is None or not cache:
+        if on is False or not kernels_are_on() or current().backend is None or not traces.kept:
             return
-        (tree, static, *_), (traced, _) = list(cache.items())[-1]
+        (tree, static, *_), (traced, _) = list(traces.kept.items())[-1]
         args, kwargs = jax.tree.unflatten(tree, [leaf is None for leaf in static])
         along = _varying((*in_axes, 0), (*args, kwargs), lambda dynamic: dynamic)
         with contextlib.suppress(Exception):  # whoever lowers it meets it again, and tells
@@ -138,6 +119,52 @@ def kernel(
     made = cast(Any, wrapper)
     made.explain, made.begin_compiling = explained, begin_compiling
     return made
+
+
+@dataclass(frozen=True)
+class _Traces:
+    """The traces of a kernel's function, one for each structure and types of its arguments.
+
+    Attributes:
+        function, name: what is traced, and what it is called.
+        arrays, axis_name: as `kernel` was told.
+        donated: numbers of arguments by position that may be overwritten.
+        kept: the traces and the structures of their results.
+    """
+
+    function: Callable[..., Any]
+    name: str
+    arrays: bool
+    axis_name: str | None
+    donated: frozenset[int]
+    kept: dict[Any, tuple[Traced, Any]]
+
+    def of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Traced, Any, list[Any]]:
+        """Returns a trace, the structure of its result, and what it is called with: values of outer traces, arguments.
+
+        Raises:
+            LanesMeet: if its lanes meet over axes of the caller's.
+        """
+        leaves, tree = jax.tree.flatten((args, kwargs))
+        dynamic = [leaf for leaf in leaves if is_array(leaf)]
+        static = tuple(None if is_array(leaf) else leaf for leaf in leaves)
+        here, avals = trace_affecting_config(), list(map(jax.typeof, dynamic))
+        identity = (tree, static, tuple(avals), here)
+        alone = tuple(map(of_one_device, avals))
+        found = self.kept.get(identity)
+        if found is None and self.axis_name is None:
+            found = self.kept.get((tree, static, alone, here))
+        if found is not None:
+            return *found, dynamic
+        if self.axis_name is None:
+            traced, out_tree, consts = recall_or_trace(self.function, self.name, tree, static, dynamic, alone)
+        else:
+            traced, out_tree, consts = trace_among(self.function, self.name, tree, static, dynamic, self.axis_name)
+        traced.arrays = self.arrays
+        traced.donated = (False,) * len(consts) + _leaves_of(self.donated, args, kwargs)
+        if not consts:
+            self.kept[identity] = traced, out_tree
+        return traced, out_tree, [*consts, *dynamic]
 
 
 def _argument_numbers(numbers: int | Sequence[int]) -> frozenset[int]:

@@ -47,7 +47,7 @@ MOVES = frozenset({"reshape", "squeeze", "broadcast_in_dim", "convert_element_ty
 
 @dataclass(frozen=True)
 class Decision:
-    """Says whether a function is worth one kernel.
+    """The answer to whether a function is worth one kernel.
 
     Attributes:
         take: whether it is.
@@ -60,7 +60,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Work:
-    """Counts what one lane does in one call; loops and what they hold are multiplied out.
+    """The operations of one lane in one call, counted; loops and what they hold are multiplied out.
 
     Attributes:
         products: multiply-adds of products of matrices, by the elements of the larger matrix.

@@ -20,7 +20,7 @@ from .llvm.target import Target
 
 @dataclass(frozen=True)
 class Explanation:
-    """Tells how a function of one lane is compiled; printed, a summary.
+    """The account of how a function of one lane is compiled; printed, a summary.
 
     Attributes:
         name: of the function.
@@ -132,7 +132,7 @@ def _decision(traced: Any, lanes: int, interface: Interface | None) -> Decision:
 
 
 class _Clock:
-    """Measures time since it was last asked."""
+    """A clock of the time since it was last asked."""
 
     def __init__(self) -> None:
         self.began = time.perf_counter()

@@ -8,7 +8,7 @@ from .ir import Unsupported
 
 
 class KernelWarning(UserWarning):
-    """Warns that a function runs as plain JAX, since the kernel cannot compile something in it."""
+    """The warning that a function runs as plain JAX, since the kernel cannot compile something in it."""
 
 
 def reason_of(error: Exception) -> str:

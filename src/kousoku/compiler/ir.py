@@ -23,12 +23,12 @@ DTYPES: tuple[str, ...] = (
 
 
 class Unsupported(Exception):
-    """Tells of something that the kernel has no rule for: the function runs as plain JAX instead."""
+    """The refusal of something that the kernel has no rule for: the function runs as plain JAX instead."""
 
 
 @dataclass(eq=False, slots=True)
 class Var:
-    """Stands for an array that an operation makes or that comes in. Compared by identity."""
+    """An array that an operation makes or that comes in. Compared by identity."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
@@ -41,7 +41,7 @@ class Var:
 
 @dataclass(eq=False, slots=True)
 class Literal:
-    """Holds an array known at compile time."""
+    """An array known at compile time."""
 
     value: np.ndarray
 
@@ -64,7 +64,7 @@ Atom = Var | Literal
 
 @dataclass(eq=False, slots=True)
 class Op:
-    """Describes one operation.
+    """One operation.
 
     Attributes:
         name: the JAX primitive's.
@@ -99,7 +99,7 @@ class Op:
 
 @dataclass(frozen=True)
 class Devices:
-    """Names the devices that run a graph together, each for itself but for sums over all of them.
+    """The devices that run a graph together, each for itself but for sums over all of them.
 
     Attributes:
         axis: their name in JAX.
@@ -112,7 +112,7 @@ class Devices:
 
 @dataclass(eq=False, slots=True)
 class Graph:
-    """Lists operations in an order in which they can run.
+    """Operations in an order in which they can run.
 
     Attributes:
         uniformity: what `passes.uniformity` has found out about it: by which inputs are varying, which outputs are.
@@ -158,7 +158,7 @@ LOOP_GUESS = 16
 
 @dataclass(frozen=True)
 class Origin:
-    """Says where a result of a function comes from.
+    """The origin of a function's result.
 
     Attributes:
         is_input: whether it is one of the function's inputs, as it came; else its kernel makes it.
@@ -171,7 +171,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Interface:
-    """Says what of a function's inputs and results goes into and comes out of its kernel.
+    """The inputs and results of a function that go into its kernel and come out of it.
 
     Attributes:
         inputs: the function's inputs that the kernel reads, by number.
@@ -208,7 +208,7 @@ class Interface:
 
 @dataclass(frozen=True)
 class GraphSummary:
-    """Holds what is asked of a graph before its operations.
+    """The facts of a graph that are asked for before its operations.
 
     Attributes:
         digest: see `digest`.
@@ -222,7 +222,7 @@ class GraphSummary:
 
 
 class GraphSource(ABC):
-    """Provides a graph; its operations may have to be made first, which takes long.
+    """The source of a graph, whose operations may have to be made first, which takes long.
 
     Attributes:
         arrays: whether vectors are to lie along the arrays of one lane, and not along lanes.

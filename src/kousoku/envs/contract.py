@@ -196,7 +196,7 @@ def _outcomes(seen: Evidence, model: TabularModel) -> Iterator[str]:
 
 
 def _possible(model: TabularModel, obs: int, action: int, timestep: Timestep) -> bool:
-    """Tells whether some outcome of (obs, action) agrees; where an episode ends, what follows does not count."""
+    """Returns whether some outcome of (obs, action) agrees; where an episode ends, what follows does not count."""
     alike = np.isclose(np.asarray(model.reward[obs, action]), timestep.reward, rtol=1e-5, atol=1e-6)
     alike &= np.asarray(model.terminated[obs, action]) == timestep.terminated
     alike &= timestep.terminated | (np.asarray(model.next_state[obs, action]) == timestep.obs)

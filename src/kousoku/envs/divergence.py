@@ -12,7 +12,7 @@ LARGEST = 1e10  # MuJoCo's mjMAXVAL, beyond which it holds a number for nonsense
 
 
 def has_diverged(numbers: Any) -> Bool[Array, ""]:
-    """Tells whether any is NaN, or further than 1e10 from 0.
+    """Returns whether any is NaN, or further than 1e10 from 0.
 
     Examples:
         >>> bool(has_diverged(jnp.array([1.0, -2.0]))), bool(has_diverged((jnp.ones(2), jnp.array(jnp.nan))))

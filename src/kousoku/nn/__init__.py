@@ -4,6 +4,7 @@ Everything is of one environment, without a batch axis: `jax.vmap` makes many. A
 its float32 parameters; sizes and names of activations are static.
 """
 
+from ..core.flat import flat_size, flattened
 from .actor_critic import ActorCritic, ActorCriticConfig, build
 from .actor_q import ActorQ, ActorQBuilder, ActorQConfig
 from .actors import CategoricalActor, DeterministicActor, NormalActor, SquashedNormalActor
@@ -31,7 +32,6 @@ from .layers import ACTIVATIONS, Dense, LayerNorm
 from .mlp import MLP
 from .network import Carry, Network, NetworkBuilder
 from .noisy import NoisyDense
-from .observation import flat_size, flattened
 from .policy_network import PolicyConfig, PolicyNetwork
 from .q_network import DuelingHead, QFunction, QNetwork, QNetworkBuilder, QNetworkConfig, RecurrentQNetwork
 from .recurrent import GRU, LSTM

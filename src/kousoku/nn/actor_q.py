@@ -30,7 +30,7 @@ from .torso import BODIES, body_for
 
 ACTORS = ("stochastic", "deterministic", "normal")
 
-INSTEAD = "use finite bounds with low < high, or 'ppo'"
+BOUNDED = "use finite bounds with low < high"
 """What is advised where actions cannot be learned in the unit box."""
 
 
@@ -220,8 +220,13 @@ def like_learned(space: Box | Discrete) -> jax.ShapeDtypeStruct:
     return jax.eval_shape(lambda key: learned_action(space, space.sample(key)), jax.eval_shape(jax.random.key, 0))
 
 
-def check_learnable(space: Space, policy: str) -> Box | Discrete:
-    """Returns an action space that a policy of this kind, one of `ACTORS`, can act in.
+def check_learnable(space: Space, policy: str, recorded: bool = False) -> Box | Discrete:
+    """Returns an action space that a policy of this kind can act in.
+
+    Args:
+        space: where actions lie.
+        policy: one of `ACTORS`.
+        recorded: whether it is learned from recorded transitions, which decides what is advised.
 
     Raises:
         ConfigError: for another one: a Box of whole numbers or with an infinite bound, or Discrete actions for a policy
@@ -231,20 +236,24 @@ def check_learnable(space: Space, policy: str) -> Box | Discrete:
         return space
     if not isinstance(space, Box) or space.dtype.kind != "f":
         discrete = "of one Discrete action 'sac' and 'dqn' learn, and 'bc' and 'iql' from data"
-        fix = f"it has to be a Box of floating point numbers; {discrete}; 'ppo' learns any"
+        others = "no agent learns others from data" if recorded else "'ppo' learns any"
+        fix = f"it has to be a Box of floating point numbers; {discrete}; {others}"
         raise ConfigError("action space", shorten(space), fix)
-    check_bounded("action space", shorten(space), INSTEAD, space)
+    instead = f"{BOUNDED} in the environment and the data" if recorded else f"{BOUNDED}, or 'ppo'"
+    check_bounded("action space", shorten(space), instead, space)
     return space
 
 
-def check_actor_q(network: Any, observation_space: Space, action_space: Box | Discrete, obs: Any, policy: str) -> None:
+def check_actor_q(
+    network: Any, observation_space: Space, action_space: Box | Discrete, obs: Any, policy: str, builder: Any = None
+) -> None:
     """Refuses what a builder returned if it would not learn.
 
     Args:
         network: what the builder returned.
-        observation_space, action_space: the environment's.
-        obs: the shapes of an observation.
+        observation_space, action_space, obs: the environment's, and the shapes of an observation.
         policy: what the agent wants of the actor, one of `ACTORS`.
+        builder: what built it, for the message.
 
     Raises:
         ConfigError: for what is no `ActorQ`, a leaf that is no array of float32, observations that it does not take,
@@ -268,7 +277,7 @@ def check_actor_q(network: Any, observation_space: Space, action_space: Box | Di
     kind = Categorical if discrete else {"stochastic": TanhNormal, "normal": Normal}.get(policy)
     if isinstance(acted, Distribution) if kind is None else not isinstance(acted, kind):
         fix = f"this agent learns a policy of the kind {policy!r}; leave `policy` out, or build an actor that gives one"
-        raise ConfigError("policy", type(network.actor).__name__, fix)
+        raise ConfigError("policy", getattr(builder, "policy", type(network.actor).__name__), fix)
     found = acted.logits if isinstance(acted, Categorical) else getattr(acted, "loc", acted)
     of_value = size if discrete else ()
     for told, what, shape in [(found, "action", size), *((value, "value", of_value) for value in values)]:

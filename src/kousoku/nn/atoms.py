@@ -120,7 +120,7 @@ def check_atoms(config: Any) -> None:
 
 
 def _bins_increase(low: float, high: float, number: int) -> bool:
-    """Tells whether the edges of so many bins between two ends increase in float32, too, and do not end at infinity."""
+    """Returns whether the edges of so many bins between two ends increase in float32, too, and none is infinite."""
     with np.errstate(over="ignore", invalid="ignore"):
         first, last = np.float32(low), np.float32(high)
         width = (last - first) / np.float32(number)
@@ -145,7 +145,7 @@ class AtomsHead(eqx.Module):
         advantage, value: the last layer of each; without dueling there is no value.
 
     References:
-        Hessel et al., Rainbow, arXiv:1710.02298, section 3 (dueling).
+        Hessel et al., Rainbow, arXiv:1710.02298, "The Integrated Agent" (dueling).
     """
 
     advantage_stream: MLP

@@ -83,7 +83,7 @@ def _is_layer(node: Any) -> bool:
 
 
 def has_statistics(network: Any) -> bool:
-    """Tells whether a network, or a part of one, has running moments of what goes through it."""
+    """Returns whether a network, or a part of one, has running moments of what goes through it."""
     return any(map(_is_layer, jax.tree.leaves(network, is_leaf=_is_layer)))
 
 

@@ -242,11 +242,11 @@ def train(module: Any, x: Any, training: Training) -> tuple[Any, Any]:
 
 
 def drops(module: Any) -> bool:
-    """Tells whether a module leaves some of its units out by chance while it learns."""
+    """Returns whether a module leaves some of its units out by chance while it learns."""
     is_dropout = lambda node: isinstance(node, DropoutMLP)  # noqa: E731
     return any(map(is_dropout, jax.tree.leaves(module, is_leaf=is_dropout)))
 
 
 def differs_in_training(module: Any) -> bool:
-    """Tells whether a module computes something else while it learns than when it acts."""
+    """Returns whether a module computes something else while it learns than when it acts."""
     return drops(module) or has_statistics(module)

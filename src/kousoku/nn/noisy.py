@@ -77,7 +77,7 @@ def factor(key: PRNGKeyArray, size: int) -> Float[Array, " n"]:
 
 
 def is_noisy(network: Any) -> bool:
-    """Tells whether a network has noisy layers."""
+    """Returns whether a network has noisy layers."""
     return any(map(_is_noisy, jax.tree.leaves(network, is_leaf=_is_noisy)))
 
 

@@ -12,11 +12,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..core.errors import ConfigError, check_choice, check_flag, check_number
+from ..core.flat import flat_size
 from ..core.spaces import Box, Discrete, MultiDiscrete, Space
 from .initialise import initialiser
 from .layers import Dense, check_activation
 from .mlp import check_sizes
-from .observation import flat_size
 from .torso import BODIES, Body, VectorBody, body_for
 
 PolicyBuilder = Callable[[Space, Space, PRNGKeyArray], Callable[[Any], Any]]

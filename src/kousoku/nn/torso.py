@@ -12,10 +12,11 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from ..core.action_mask import ACTION_MASK
 from ..core.errors import check_choice, check_size
+from ..core.flat import flat_size, flattened
 from ..core.spaces import Box, Dict, Space
 from .cnn import CNN, layout_for, smallest
 from .mlp import MLP
-from .observation import flat_size, flattened, is_image, pixel_scale
+from .observation import is_image, pixel_scale
 from .recurrent import GRU, LSTM
 
 BODIES = ("auto", "mlp", "cnn")

@@ -80,7 +80,7 @@ def n_step_returns(
     """Computes G_t = r_t + gamma r_(t+1) + ... + gamma^(m-1) r_(t+m-1) + gamma^m V(s_(t+m)), m = n or as far as there
     are steps.
 
-    m is smaller than n where the episode or the stretch ends earlier. (`returns.n_step_returns` is one window that ends
+    m is smaller than n where the episode or the stretch ends earlier. (`returns.window_return` is one window that ends
     in one bootstrap; here every step has a window of its own.)
 
     Args:

@@ -37,7 +37,7 @@ def clipped_surrogate(log_ratio: Scalar, advantage: Scalar, clip: Number) -> Sca
 
 
 def was_clipped(log_ratio: Scalar, clip: Number) -> Bool[Array, ""]:
-    """Tells whether |exp(log_ratio) - 1| > clip; its mean is the fraction that PPO clips."""
+    """Returns whether |exp(log_ratio) - 1| > clip; its mean is the fraction that PPO clips."""
     return jnp.abs(jnp.expm1(log_ratio)) > clip
 
 

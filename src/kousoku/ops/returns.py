@@ -10,7 +10,7 @@ MAX_UNROLL = 8
 """Up to this many steps a pass is straight-line code; a compiled loop inside a compiled loop is slow on a CPU."""
 
 
-def n_step_returns(
+def window_return(
     reward: Float[Array, " n"], bootstrap: Float[Array, ""], discount: Float[Array, ""] | float
 ) -> Float[Array, " n"]:
     """Computes G_i = r_i + gamma G_(i+1), where G_n = `bootstrap`, the value of what follows the window (0 if nothing
@@ -20,7 +20,7 @@ def n_step_returns(
         Sutton and Barto (2nd ed.), equation 7.4, in the recursive form of equation 3.9.
 
     Examples:
-        >>> n_step_returns(jnp.array([1.0, 0.0, 2.0]), jnp.float32(8.0), 0.5).tolist()
+        >>> window_return(jnp.array([1.0, 0.0, 2.0]), jnp.float32(8.0), 0.5).tolist()
         [2.5, 3.0, 6.0]
     """
 

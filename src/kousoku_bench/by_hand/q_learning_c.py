@@ -19,7 +19,7 @@ Learn = Callable[[np.ndarray, int, float, int], np.ndarray]
 
 
 class NoCompiler(RuntimeError):
-    """Says that there is no C compiler, or that it does not understand the program."""
+    """The error where there is no C compiler, or where it does not understand the program."""
 
 
 @cache

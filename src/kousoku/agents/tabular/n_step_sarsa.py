@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from ...core.env import EnvSpec
 from ...core.timestep import Transition
 from ...ops import tables
-from ...ops.returns import n_step_returns
+from ...ops.returns import window_return
 from ...ops.schedules import ScalarOrSchedule, value_at
 from ..exploration import EpsilonGreedy, Exploration
 from .agent import TabularAgent
@@ -75,7 +75,7 @@ class NStepSARSA(TabularAgent):
         table, window, ended = state.table, push(state.window, data), data.terminated | data.truncated
         next_action = next_choice(self.exploration, table, data, key)
         next_value = jnp.where(data.terminated, 0.0, tables.entry(table.q, data.next_obs, next_action))
-        returns = n_step_returns(window.reward, next_value, self.discount)
+        returns = window_return(window.reward, next_value, self.discount)
         q, td_error = learn(table.q, window, returns, due(window, ended), value_at(self.learning_rate, table.step))
         table = tick(table, data.obs, data.action, q)
         return NStepSARSAState(table, keep_choice(next_action, data), closed(window, ended)), {"td_error": td_error}

@@ -12,7 +12,7 @@ from ..llvm.target import Target
 
 @dataclass(frozen=True)
 class KernelModule:
-    """Holds LLVM IR that defines one kernel.
+    """The LLVM IR that defines one kernel.
 
     Attributes:
         text: LLVM IR of a module that defines it.
@@ -27,7 +27,7 @@ class KernelModule:
 
 @runtime_checkable
 class KernelRegistry(Protocol):
-    """Tells XLA's programs of a platform where the code of each kernel is. Records are the registry's own."""
+    """The registry that tells XLA's programs of a platform where each kernel's code is. Records are its own."""
 
     def add(self, number: int, gang: int, grain: int, batched: bool) -> Any:
         """Makes a kernel known, before it has its code: programs may hold it, and calls of it wait.
@@ -63,7 +63,7 @@ class KernelRegistry(Protocol):
 
 @dataclass(frozen=True)
 class Backend:
-    """Describes how kernels are compiled for a platform and called there.
+    """The way in which kernels are compiled for a platform and called there.
 
     Attributes:
         platform: JAX's name of it.
@@ -90,7 +90,7 @@ class Backend:
 
 @dataclass(frozen=True)
 class Platform:
-    """Describes what programs had better know of the platform that JAX runs on.
+    """The facts that programs should know of the platform that JAX runs on.
 
     Attributes:
         name: JAX's name of it.

@@ -24,7 +24,7 @@ SCATTERED = 40
 
 
 class ArrayMemory(KernelMemory):
-    """Makes buffers of one lane only."""
+    """The memory of a kernel whose buffers are all of one lane."""
 
     def buffer(self, type: str, size: int, varying: bool) -> Buffer:
         return super().buffer(type, size, False)
@@ -38,7 +38,7 @@ class ArrayMemory(KernelMemory):
 
 
 class ArrayEmitter(Emitter):
-    """Holds the state of writing one kernel whose vectors are pieces of arrays."""
+    """The state of writing one kernel whose vectors are pieces of arrays."""
 
     def __init__(self, builder: Builder, rules: dict[str, Rule]) -> None:
         super().__init__(builder, rules)

@@ -17,7 +17,7 @@ SHORT = {"float": "f32", "double": "f64"}
 
 
 class Builder:
-    """Appends instructions to the current block of a function.
+    """A writer of instructions, which go to the end of the current block of a function.
 
     Args:
         lanes: lanes in a varying operand; with 1, varying operands are plain scalars.

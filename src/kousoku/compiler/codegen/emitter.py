@@ -39,7 +39,7 @@ Rule = Callable[..., Any]
 
 
 class Emitter:
-    """Holds the state of writing one kernel.
+    """The state of writing one kernel.
 
     Attributes:
         b: the builder.

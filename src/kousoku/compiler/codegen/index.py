@@ -14,7 +14,7 @@ from .operand import Operand, int_constant
 
 @dataclass(frozen=True)
 class Strip:
-    """Stands for evenly spaced positions, one for each lane: where elements lie side by side, one vector is loaded.
+    """Evenly spaced positions, one for each lane: where elements lie side by side, one vector is loaded.
 
     Attributes:
         base: the first lane's position, an int or a uniform i64.
@@ -29,7 +29,7 @@ class Strip:
 
 @dataclass(frozen=True)
 class Block:
-    """Stands for neighbouring positions, each for all lanes: their elements lie side by side, and are one wide vector.
+    """Neighbouring positions, each for all lanes: their elements lie side by side, and are one wide vector.
 
     Attributes:
         base: the first of them, an int or a uniform i64.

@@ -31,7 +31,7 @@ def stored_type(type: str) -> str:
 
 
 class Buffer:
-    """Stands for a piece of memory.
+    """A piece of memory.
 
     Attributes:
         text: the pointer's name.
@@ -54,7 +54,7 @@ class Buffer:
 
 
 class KernelMemory:
-    """Makes buffers and tables, reads and writes them.
+    """A kernel's buffers and tables, and what reads and writes them.
 
     Attributes:
         b: the builder.

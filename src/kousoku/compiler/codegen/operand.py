@@ -24,7 +24,7 @@ def element_bytes(type: str) -> int:
 
 
 class Operand(NamedTuple):
-    """Stands for a value in static single assignment form.
+    """A value in static single assignment form.
 
     Attributes:
         text: its name in the IR, or the constant itself.

@@ -25,7 +25,7 @@ Position = tuple[Index, ...]
 
 @dataclass(eq=False)
 class Value:
-    """Stands for an array of one lane.
+    """An array of one lane.
 
     Attributes:
         shape, dtype: as in JAX.
@@ -55,7 +55,7 @@ class Value:
 
 @dataclass(eq=False)
 class Constant(Value):
-    """Stands for an array known at compile time."""
+    """An array known at compile time."""
 
     memory: KernelMemory
     array: np.ndarray
@@ -75,7 +75,7 @@ class Constant(Value):
 
 @dataclass(eq=False)
 class Registers(Value):
-    """Holds few elements, each an operand."""
+    """A few elements, each an operand."""
 
     memory: KernelMemory
     elements: list[Operand]
@@ -91,7 +91,7 @@ class Registers(Value):
 
 @dataclass(eq=False)
 class Stored(Value):
-    """Stands for elements in memory.
+    """Elements in memory.
 
     Attributes:
         buffer: where.
@@ -124,9 +124,7 @@ class Stored(Value):
 
 @dataclass(eq=False)
 class Undef(Value):
-    """Stands for elements that nobody may count on: zeros where they are read, whatever lies there once they
-    have a buffer.
-    """
+    """Elements that nobody may rely on: zeros where they are read, whatever lies there once they have a buffer."""
 
     memory: KernelMemory
 
@@ -136,7 +134,7 @@ class Undef(Value):
 
 @dataclass(eq=False)
 class Lazy(Value):
-    """Computes elements where they are needed.
+    """Elements that are computed where they are needed.
 
     Attributes:
         element: from a position to the element.

@@ -65,7 +65,7 @@ Pair = tuple[Var, Atom]
 
 
 class _Loop:
-    """Sorts what goes into a loop's graph: what never changes and is read there, what is carried, and the rest.
+    """The inputs of a loop's graph, sorted: what never changes and is read there, what is carried, and the rest.
 
     Args:
         graph: the body, or the test of a `while`.

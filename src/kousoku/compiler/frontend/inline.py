@@ -18,7 +18,7 @@ UNCHANGED = frozenset({
 
 
 class Inliner(ABC):
-    """Walks a jaxpr and those that it calls, operation after operation; a subclass says what becomes of each.
+    """A walk over a jaxpr and those that it calls, operation by operation; a subclass says what becomes of each.
 
     Attributes:
         unchanged: operations that return their inputs.

@@ -46,7 +46,7 @@ def from_jaxpr(closed: Any, platform: str | None = None, devices: Devices | None
 
 
 class JaxprReader(Inliner):
-    """Reads one jaxpr and the jaxprs within.
+    """The reader of one jaxpr and the jaxprs within.
 
     Attributes:
         platform: whose branches of `lax.platform_dependent` count.

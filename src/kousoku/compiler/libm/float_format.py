@@ -9,7 +9,7 @@ from ..codegen.operand import INT_OF_FLOAT, Operand, float_constant, int_constan
 
 
 class FloatFormat(NamedTuple):
-    """Describes one binary format.
+    """One binary format.
 
     Attributes:
         digits: bits of the stored mantissa.

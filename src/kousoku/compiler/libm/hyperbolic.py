@@ -16,7 +16,7 @@ from .polynomial import polynomial
 
 
 class Halves:
-    """Holds sinh and cosh of n ln 2 and of r, the former divided by 2 so that nothing overflows early."""
+    """The sinh and cosh of n ln 2 and of r, the former divided by 2 so that nothing overflows early."""
 
     def __init__(self, b: Builder, size: Operand) -> None:
         layout = FLOAT_FORMATS[size.type]

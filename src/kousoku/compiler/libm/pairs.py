@@ -9,7 +9,7 @@ from ..codegen.operand import Operand
 
 
 class Pair(NamedTuple):
-    """Represents high + low, where low is at most an ulp or so of high."""
+    """A number high + low, where low is at most an ulp or so of high."""
 
     high: Operand
     low: Operand

@@ -93,7 +93,7 @@ def pow(b: Builder, x: Operand, y: Operand) -> Operand:
     return _signed(b, x, y, size, value)
 
 
-def _limits(b: Builder, size: Operand, log2: Operand, y: Operand, exponent: Operand) -> Operand:
+def _limits(b: Builder, size: Operand, y: Operand, exponent: Operand) -> Operand:
     """Computes y log2(size) where size is 0, infinite or NaN, and 0 where either factor is."""
     infinity = b.f(float("inf"), size)
     wild = b.select(b.fcmp("oeq", size, b.f(0.0, size)), b.f(float("-inf"), size), size)
@@ -109,7 +109,7 @@ def _power32(b: Builder, size: Operand, y: Operand) -> Operand:
     """Computes size ** y in float64."""
     e, f = (b.cast("fpext", a, "double") for a in split_any(b, size))
     log2 = b.fma(f, polynomial(b, f, c.LOG2), e)
-    exponent = _limits(b, size, log2, y, b.fmul(log2, b.cast("fpext", y, "double"), exact=True))
+    exponent = _limits(b, size, y, b.fmul(log2, b.cast("fpext", y, "double"), exact=True))
     exponent = at_least(b, at_most(b, exponent, b.f(200.0, exponent)), b.f(-200.0, exponent))
     n, bits = nearest(b, exponent, 1.0, FLOAT_FORMATS["double"].bias)
     r = b.fsub(exponent, n, exact=True)
@@ -123,7 +123,7 @@ def _power64(b: Builder, size: Operand, y: Operand) -> Operand:
     log2 = _log2_pair(b, size)
     high, low = product(b, log2, y)
     bound = b.f(1100.0, y)
-    exponent = at_least(b, at_most(b, _limits(b, size, log2.high, y, high), bound), b.fneg(bound))
+    exponent = at_least(b, at_most(b, _limits(b, size, y, high), bound), b.fneg(bound))
     low = b.select(b.fcmp("oeq", exponent, high), low, b.f(0.0, y))
     n, bits = nearest(b, exponent, 1.0, 2 * FLOAT_FORMATS["double"].bias)
     r = b.fsub(exponent, n, exact=True)

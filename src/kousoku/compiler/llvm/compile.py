@@ -83,7 +83,7 @@ _numbers = itertools.count()
 
 
 class LoadedCode:
-    """Holds object code in executable memory, for as long as this object lives.
+    """Object code in executable memory, for as long as this object lives.
 
     JITLink puts code and constants into one piece of memory. LLVM's older loader does not: in a process with little
     room in between they may be farther from one another than the code's 32-bit distances reach, and it aborts.

@@ -24,7 +24,7 @@ START = f"import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {__name_
 
 
 class ProcessError(Exception):
-    """Tells that the process ended without code."""
+    """The error of a process that ended without code."""
 
 
 def can_start() -> bool:

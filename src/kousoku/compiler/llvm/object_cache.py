@@ -35,7 +35,7 @@ CHECKSUM = hashlib.sha256().digest_size
 
 @dataclass(frozen=True)
 class ObjectCache:
-    """Keeps machine code in a folder.
+    """A cache of machine code in a folder.
 
     Attributes:
         folder: made when something is put into it.

@@ -19,7 +19,7 @@ EFFORT = FULL_EFFORT
 
 @dataclass(frozen=True)
 class Target:
-    """Describes a processor.
+    """A processor.
 
     Attributes:
         triple: LLVM's name of architecture, vendor and system.

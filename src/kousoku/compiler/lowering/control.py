@@ -180,7 +180,7 @@ def any_lane(k: Emitter, op: Op, condition: Value) -> Value:
 
 
 class Init(NamedTuple):
-    """Describes an array that a loop begins with and carries on.
+    """An array that a loop begins with and carries on.
 
     Attributes:
         value: the array.
@@ -192,7 +192,7 @@ class Init(NamedTuple):
 
 
 class Carry:
-    """Holds what a loop carries: small arrays in registers, large ones each in a buffer that nothing else reads.
+    """The arrays that a loop carries: small ones in registers, large ones each in a buffer that nothing else reads.
 
     A large array keeps the buffer that it comes in, where nobody else needs what is there, so that a loop in a loop
     copies no table; else it is copied before the loop.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -105,37 +106,88 @@ def visit(k: Emitter, shape: tuple[int, ...], body: Callable[[Position], None], 
         loops(shape, body)
 
 
-# ---- gather
+# ---- windows
+
+
+@dataclass(frozen=True)
+class _Windows:
+    """Windows of an array, as XLA's Gather and Scatter have them: parts of one size, side by side in another array.
+
+    Attributes:
+        spare: how far a window can be moved along each axis of the array.
+        batch_axes: axes of the other array that count windows.
+        start_axes: of which axis each number of a window's position is.
+        batching: pairs of an axis of the array and the place in `batch_axes` of the one that runs along with it.
+        inner: pairs of an axis of the array and the other array's axis that runs along it within a window.
+        checked: whether windows that do not fit are told from others; else they are moved inside.
+    """
+
+    spare: tuple[int, ...]
+    batch_axes: tuple[int, ...]
+    start_axes: tuple[int, ...]
+    batching: tuple[tuple[int, int], ...]
+    inner: tuple[tuple[int, int], ...]
+    checked: bool
+
+    def place(self, k: Emitter, p: Position, indices: Value) -> tuple[Position, Operand]:
+        """Returns where in the array the other one's element p lies, and whether its window fits."""
+        batch = [p[d] for d in self.batch_axes]
+        place: list[ix.Index] = [0] * len(self.spare)
+        valid = int_constant(1, "i1")
+        for j, d in enumerate(self.start_axes):
+            start = ix.as_index(k.b, indices.at((*batch, j)), indices.dtype.kind == "i")
+            if self.checked:
+                valid = _and(k.b, valid, ix.inside(k.b, start, self.spare[d] + 1))
+            place[d] = ix.clamp(k.b, start, 0, self.spare[d])
+        for d, axis in self.batching:
+            place[d] = batch[axis]
+        for d, axis in self.inner:
+            place[d] = ix.add(k.b, place[d], p[axis])
+        return tuple(place), valid
+
+
+def _gathered(op: Op, shape: tuple[int, ...]) -> _Windows:
+    """Returns the windows that a gather reads of an array."""
+    numbers, sizes = op.params["dimension_numbers"], op.params["slice_sizes"]
+    skipped = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
+    within = [d for d in range(len(shape)) if d not in skipped]
+    return _Windows(
+        spare=tuple(n - size for n, size in zip(shape, sizes, strict=True)),
+        batch_axes=tuple(d for d in range(len(op.outputs[0].shape)) if d not in numbers.offset_dims),
+        start_axes=tuple(numbers.start_index_map),
+        batching=tuple(zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True)),
+        inner=tuple(zip(within, numbers.offset_dims, strict=True)),
+        checked="FILL" in str(op.params["mode"]),
+    )
+
+
+def _scattered(op: Op, shape: tuple[int, ...], updates: tuple[int, ...]) -> _Windows:
+    """Returns the windows that a scatter writes in an array."""
+    numbers = op.params["dimension_numbers"]
+    skipped = (*numbers.inserted_window_dims, *numbers.operand_batching_dims)
+    within = [d for d in range(len(shape)) if d not in skipped]
+    inner = dict(zip(within, numbers.update_window_dims, strict=True))
+    return _Windows(
+        spare=tuple(n - (updates[inner[d]] if d in inner else 1) for d, n in enumerate(shape)),
+        batch_axes=tuple(d for d in range(len(updates)) if d not in numbers.update_window_dims),
+        start_axes=tuple(numbers.scatter_dims_to_operand_dims),
+        batching=tuple(zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, strict=True)),
+        inner=tuple(inner.items()),
+        checked="CLIP" not in str(op.params["mode"]),
+    )
 
 
 def gather(k: Emitter, op: Op, x: Value, indices: Value) -> Value:
     """Takes slices at positions, as XLA's Gather."""
-    numbers, sizes = op.params["dimension_numbers"], op.params["slice_sizes"]
-    fill = _fill_value(op) if "FILL" in str(op.params["mode"]) else None
-    out, rank = op.outputs[0], len(x.shape)
-    skipped = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
-    window_axes = [d for d in range(rank) if d not in skipped]
-    batch_axes = [d for d in range(len(out.shape)) if d not in numbers.offset_dims]
-    signed = indices.dtype.kind == "i"
+    windows, out = _gathered(op, x.shape), op.outputs[0]
+    fill = _fill_value(op) if windows.checked else None
     x = k.reusable(x)
     if isinstance(x, Registers) and x.size > 1:
         x = _pickable(k, x, out.size)
 
     def element(p: Position, source: Value, places: Value) -> Operand:
-        batch = [p[d] for d in batch_axes]
-        place: list[ix.Index] = [0] * rank
-        valid = int_constant(1, "i1")
-        for j, d in enumerate(numbers.start_index_map):
-            start = ix.as_index(k.b, places.at((*batch, j)), signed)
-            limit = x.shape[d] - sizes[d]
-            if fill is not None:
-                valid = _and(k.b, valid, ix.inside(k.b, start, limit + 1))
-            place[d] = ix.clamp(k.b, start, 0, limit)
-        for d, axis in zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True):
-            place[d] = batch[axis]
-        for d, axis in zip(window_axes, numbers.offset_dims, strict=True):
-            place[d] = ix.add(k.b, place[d], p[axis])
-        loaded = source.at(tuple(place))
+        place, valid = windows.place(k, p, places)
+        loaded = source.at(place)
         return loaded if fill is None else k.b.select(valid, loaded, k.b.const(fill, source.type))
 
     return k.lazy(out.shape, out.dtype, (x, k.reusable(indices)), element)
@@ -165,39 +217,14 @@ def _fill_value(op: Op) -> Any:
 
 def scatter(k: Emitter, op: Op, x: Value, indices: Value, updates: Value) -> Value:
     """Writes windows at positions, one after the other, as XLA's Scatter."""
-    numbers, combine = op.params["dimension_numbers"], combination(k, op.params["update_jaxpr"], x.dtype)
-    rank = len(x.shape)
-    skipped = (*numbers.inserted_window_dims, *numbers.operand_batching_dims)
-    window_axes = [d for d in range(rank) if d not in skipped]
-    scatter_axes = [d for d in range(len(updates.shape)) if d not in numbers.update_window_dims]
-    window = [1] * rank
-    for d, axis in zip(window_axes, numbers.update_window_dims, strict=True):
-        window[d] = updates.shape[axis]
-    clip = "CLIP" in str(op.params["mode"])
-    signed = indices.dtype.kind == "i"
-
-    def target_of(p: Position) -> tuple[list[ix.Index], Operand]:
-        batch = [p[d] for d in scatter_axes]
-        place: list[ix.Index] = [0] * rank
-        valid = int_constant(1, "i1")
-        for j, d in enumerate(numbers.scatter_dims_to_operand_dims):
-            start, limit = ix.as_index(k.b, indices.at((*batch, j)), signed), x.shape[d] - window[d]
-            if not clip:
-                valid = _and(k.b, valid, ix.inside(k.b, start, limit + 1))
-            place[d] = ix.clamp(k.b, start, 0, limit)
-        for d, axis in zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, strict=True):
-            place[d] = batch[axis]
-        for d, axis in zip(window_axes, numbers.update_window_dims, strict=True):
-            place[d] = ix.add(k.b, place[d], p[axis])
-        return place, valid
-
+    windows, combine = _scattered(op, x.shape, updates.shape), combination(k, op.params["update_jaxpr"], x.dtype)
     indices, updates = k.reusable(indices), k.reusable(updates)
-    if any(x.shape[d] < window[d] for d in range(rank)):
+    if any(spare < 0 for spare in windows.spare):
         return x
     if x.size <= k.unroll and x.size * updates.size <= SELECTED:
         result: Value = x
         for p in ix.all_indices(updates.shape):
-            place, valid = target_of(p)
+            place, valid = windows.place(k, p, indices)
             result = _select_write(k, result, place, updates.at(p), valid, combine)
         return result
     if updates.size > k.unroll:
@@ -206,8 +233,8 @@ def scatter(k: Emitter, op: Op, x: Value, indices: Value, updates: Value) -> Val
     target = k.writable(x, varying, (indices, updates))
 
     def write(p: Position) -> None:
-        place, valid = target_of(p)
-        _combine_at(k, target, tuple(place), updates.at(p), valid, combine)
+        place, valid = windows.place(k, p, indices)
+        _combine_at(k, target, place, updates.at(p), valid, combine)
 
     visit(k, updates.shape, write, partial(ix.each, k.b))  # in order: they may meet
     return target

@@ -20,7 +20,7 @@ from ..codegen.operand import Operand, int_constant
 from ..codegen.value import Lazy, Position, Stored, Value
 from ..codegen.vectors import transposed
 from ..ir import Op
-from . import elementwise, reductions
+from . import elementwise, products
 from .array_reductions import across
 from .arrays import empty
 
@@ -33,7 +33,7 @@ BLOCK_ROWS, BLOCK_COLUMNS = 160, 64
 
 @dataclass(frozen=True)
 class Matrix:
-    """Stands for a matrix in memory.
+    """A matrix in memory.
 
     Attributes:
         array: where its elements are, its first one at its offset.
@@ -77,7 +77,7 @@ def dot_general(k: ArrayEmitter, op: Op, x: Value, y: Value, row: Value | None =
     inner = math.prod(x.shape[a] for a in x_sum)
     alike = x.dtype == y.dtype == out.dtype and out.dtype.kind == "f"
     if not alike or len(x_sum) > 1 or out.size * inner <= SMALL:
-        plain = reductions.dot_general(k, op, x, y)
+        plain = products.dot_general(k, op, x, y)
         return plain if row is None else elementwise.RULES["add"](k, op, plain, row)
     left, right, first = in_memory(k, x), in_memory(k, y), None if row is None else in_memory(k, row)
     target = empty(k, op, (x, y))

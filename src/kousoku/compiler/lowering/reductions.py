@@ -1,22 +1,22 @@
-"""Sums, extremes, running totals and products of matrices."""
+"""Sums, extremes and running totals."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..codegen import index as ix
-from ..codegen.builder import I1, I64, Builder
+from ..codegen.builder import I64, Builder
 from ..codegen.emitter import BLOCK, Emitter, is_varying, work_of
 from ..codegen.operand import BITS, LLVM_TYPES, Operand, int_constant
-from ..codegen.value import Position, Registers, Value
+from ..codegen.value import Position, Registers, Stored, Value
 from ..codegen.vectors import parts
 from ..ir import Graph, Op
 from .arrays import empty
-from .conversions import converted
 from .elementwise import extreme
 
 Combine = Callable[[Builder, Operand, Operand], Operand]
@@ -26,7 +26,6 @@ UNROLL_TERMS = 64
 WRITTEN_OUT = 1024  # instructions of what is computed for terms that are written out, beyond which it is a loop
 MANY_TERMS = 256  # floats from which on a sum is made in pieces
 PIECE = 64
-TILE = 8  # sums side by side: as many as there are latencies of a multiplication and addition to hide
 
 
 def combiner(name: str, dtype: np.dtype) -> Combine:
@@ -65,24 +64,26 @@ def reduce(name: str) -> Callable[..., Value]:
 
     def rule(k: Emitter, op: Op, x: Value) -> Value:
         axes = tuple(op.params["axes"])
-        combine, start = combiner(name, x.dtype), neutral(name, x.dtype)
         inner = tuple(x.shape[a] for a in axes)
-
-        def element(p: Position, source: Value) -> Operand:
-            def term(q: Position) -> Operand:
-                return source.at(merge(p, q, axes, len(x.shape)))
-
-            if name in ORDERLESS and len(inner) == len(source.shape) and k.fills_blocks(source):
-                return fold_blocks(k, source, combine, start)
-            return fold(k, inner, term, combine, k.splat_within(p, start), x)
-
         if _is_written_out(inner, x) and work_of(x) * x.size > WRITTEN_OUT:
             x = k.materialise(x)
-        return k.lazy(
-            op.outputs[0].shape, op.outputs[0].dtype, (k.addressable(x) if math.prod(inner) > k.unroll else x,), element
-        )
+        source = k.addressable(x) if math.prod(inner) > k.unroll else x
+        return k.lazy(op.outputs[0].shape, op.outputs[0].dtype, (source,), partial(_reduced, k, name, axes, x))
 
     return rule
+
+
+def _reduced(k: Emitter, name: str, axes: tuple[int, ...], like: Value, p: Position, source: Value) -> Operand:
+    """Combines the elements of `source`, which are those of `like`, along the axes: element p of the result."""
+    combine, start = combiner(name, like.dtype), neutral(name, like.dtype)
+    inner = tuple(like.shape[a] for a in axes)
+    if name in ORDERLESS and len(inner) == len(source.shape) and k.fills_blocks(source):
+        return fold_blocks(k, source, combine, start)
+
+    def term(q: Position) -> Operand:
+        return source.at(merge(p, q, axes, len(like.shape)))
+
+    return fold(k, inner, term, combine, k.splat_within(p, start), like)
 
 
 def _is_written_out(shape: tuple[int, ...], x: Value) -> bool:
@@ -213,37 +214,42 @@ def arg_extreme(which: str) -> Callable[..., Value]:
 
     def rule(k: Emitter, op: Op, x: Value) -> Value:
         (axis,) = op.params["axes"]
-        out, b = op.outputs[0], k.b
-        type = LLVM_TYPES[out.dtype.name]
-
-        def better(a: Operand, best: Operand) -> Operand:
-            if x.dtype.kind == "f":
-                beats = b.fcmp("ogt" if which == "max" else "olt", a, best)
-                return b.or_(beats, b.and_(b.fcmp("uno", a, a), b.fcmp("ord", best, best)))
-            sign = "s" if x.dtype.kind == "i" else "u"
-            return b.icmp(f"{sign}{'gt' if which == 'max' else 'lt'}", a, best)
-
-        def choose(pair: list[Operand], a: Operand, place: Operand) -> list[Operand]:
-            wins = better(a, pair[0])
-            return [b.select(wins, a, pair[0]), b.select(wins, place, pair[1])]
-
-        def element(p: Position, source: Value) -> Operand:
-            def term(i: ix.Index) -> Operand:
-                return source.at((*p[:axis], i, *p[axis:]))
-
-            n = x.shape[axis]
-            if n <= k.unroll and x.size <= 4 * k.unroll:
-                pair = [term(0), int_constant(0, type)]
-                for i in range(1, n):
-                    pair = choose(pair, term(i), int_constant(i, type))
-                return pair[1]
-            first = [term(0), int_constant(0, type)]
-            first = [b.splat(a) if is_varying(x) else k.splat_within(p, a) for a in first]
-            return b.for_(int_constant(n, I64), first, lambda i, c: choose(c, term(i), _as(b, i, type)))[1]
-
-        return k.lazy(out.shape, out.dtype, (k.reusable(k.addressable(x) if x.size > k.unroll else x),), element)
+        out = op.outputs[0]
+        source = k.reusable(k.addressable(x) if x.size > k.unroll else x)
+        element = partial(_place_of_extreme, k, which, axis, LLVM_TYPES[out.dtype.name], x)
+        return k.lazy(out.shape, out.dtype, (source,), element)
 
     return rule
+
+
+def _place_of_extreme(k: Emitter, which: str, axis: int, type: str, like: Value, p: Position, source: Value) -> Operand:
+    """Returns where the extreme of `source`, whose elements are those of `like`, is along an axis."""
+    b, n = k.b, like.shape[axis]
+
+    def term(i: ix.Index) -> Operand:
+        return source.at((*p[:axis], i, *p[axis:]))
+
+    def choose(pair: list[Operand], a: Operand, place: Operand) -> list[Operand]:
+        wins = _beats(b, which, like.dtype, a, pair[0])
+        return [b.select(wins, a, pair[0]), b.select(wins, place, pair[1])]
+
+    if n <= k.unroll and like.size <= 4 * k.unroll:
+        pair = [term(0), int_constant(0, type)]
+        for i in range(1, n):
+            pair = choose(pair, term(i), int_constant(i, type))
+        return pair[1]
+    first = [term(0), int_constant(0, type)]
+    first = [b.splat(a) if is_varying(like) else k.splat_within(p, a) for a in first]
+    return b.for_(int_constant(n, I64), first, lambda i, c: choose(c, term(i), _as(b, i, type)))[1]
+
+
+def _beats(b: Builder, which: str, dtype: np.dtype, a: Operand, best: Operand) -> Operand:
+    """Returns whether a later element takes the place of the best so far."""
+    if dtype.kind == "f":
+        beats = b.fcmp("ogt" if which == "max" else "olt", a, best)
+        return b.or_(beats, b.and_(b.fcmp("uno", a, a), b.fcmp("ord", best, best)))
+    sign = "s" if dtype.kind == "i" else "u"
+    return b.icmp(f"{sign}{'gt' if which == 'max' else 'lt'}", a, best)
 
 
 def _as(b: Builder, i: Operand, type: str) -> Operand:
@@ -258,29 +264,39 @@ def cumulative(name: str) -> Callable[..., Value]:
 
     def rule(k: Emitter, op: Op, x: Value) -> Value:
         axis, reverse = op.params["axis"], op.params["reverse"]
-        combine, n = combiner(name, x.dtype), x.shape[axis]
-        outer = (*x.shape[:axis], *x.shape[axis + 1 :])
+        combine = combiner(name, x.dtype)
         if x.size <= k.unroll:
             return _cumulative_in_registers(k, x, axis, reverse, combine)
         target = empty(k, op, (x,))
-        source = k.addressable(x)
-        varying = target.buffer.varying
-
-        def along(p: Position) -> None:
-            def step(i: Operand, carried: list[Operand]) -> list[Operand]:
-                at = k.b.sub(int_constant(n - 1, I64), i) if reverse else i
-                q = (*p[:axis], at, *p[axis:])
-                total = combine(k.b, carried[0], source.at(q))
-                k.memory.store(target.buffer, target.linear(q), total)
-                return [total]
-
-            start = neutral(name, x.dtype)
-            k.b.for_(int_constant(n, I64), [k.b.splat(start) if varying else start], step)
-
-        ix.each(k.b, outer, along)
+        source, start = k.addressable(x), neutral(name, x.dtype)
+        along = partial(_cumulative_along, k, source, target, axis, reverse, combine, start)
+        ix.each(k.b, (*x.shape[:axis], *x.shape[axis + 1 :]), along)
         return target
 
     return rule
+
+
+def _cumulative_along(
+    k: Emitter,
+    source: Value,
+    target: Stored,
+    axis: int,
+    reverse: bool,
+    combine: Combine,
+    start: Operand,
+    p: Position,
+) -> None:
+    """Writes the running totals along one line of an array, whose place in the other axes is p."""
+    n = source.shape[axis]
+
+    def step(i: Operand, carried: list[Operand]) -> list[Operand]:
+        at = k.b.sub(int_constant(n - 1, I64), i) if reverse else i
+        q = (*p[:axis], at, *p[axis:])
+        total = combine(k.b, carried[0], source.at(q))
+        k.memory.store(target.buffer, target.linear(q), total)
+        return [total]
+
+    k.b.for_(int_constant(n, I64), [k.b.splat(start) if target.buffer.varying else start], step)
 
 
 def _cumulative_in_registers(k: Emitter, x: Value, axis: int, reverse: bool, combine: Combine) -> Value:
@@ -293,77 +309,6 @@ def _cumulative_in_registers(k: Emitter, x: Value, axis: int, reverse: bool, com
     return Registers(x.shape, x.dtype, k.memory, [done[p] for p in order])
 
 
-# ---- products of matrices
-
-
-def dot_general(k: Emitter, op: Op, x: Value, y: Value) -> Value:
-    """Sums products over contracted axes; batch axes first."""
-    (x_sum, y_sum), (x_batch, y_batch) = op.params["dimension_numbers"]
-    out, b = op.outputs[0], k.b
-    x_free = [a for a in range(len(x.shape)) if a not in (*x_sum, *x_batch)]
-    y_free = [a for a in range(len(y.shape)) if a not in (*y_sum, *y_batch)]
-    inner = tuple(x.shape[a] for a in x_sum)
-    floating = out.dtype.kind == "f"
-    varying = is_varying(x) or is_varying(y)
-
-    def factors(p: Position, left: Value, right: Value) -> Callable[[Position], tuple[Operand, Operand]]:
-        """Returns the function of a place in the contracted axes whose product is a term of element p."""
-        batch, free = p[: len(x_batch)], p[len(x_batch) :]
-        x_at = dict(zip([*x_batch, *x_free], [*batch, *free[: len(x_free)]], strict=True))
-        y_at = dict(zip([*y_batch, *y_free], [*batch, *free[len(x_free) :]], strict=True))
-
-        def at(q: Position) -> tuple[Operand, Operand]:
-            xs = x_at | dict(zip(x_sum, q, strict=True))
-            ys = y_at | dict(zip(y_sum, q, strict=True))
-            one = left.at(tuple(xs[a] for a in range(len(x.shape))))
-            other = right.at(tuple(ys[a] for a in range(len(y.shape))))
-            return converted(b, one, x.dtype, out.dtype), converted(b, other, y.dtype, out.dtype)
-
-        return at
-
-    def add_product(total: Operand, one: Operand, other: Operand) -> Operand:
-        if floating:
-            return b.fma(one, other, total)
-        return b.or_(total, b.and_(one, other)) if one.type == I1 else b.add(total, b.mul(one, other))
-
-    zero = b.const(0, LLVM_TYPES[out.dtype.name])
-    first = b.splat(zero) if varying else zero
-
-    def element(p: Position, left: Value, right: Value) -> Operand:
-        at = factors(p, left, right)
-        if math.prod(inner) <= k.unroll and x.size <= 4 * k.unroll and y.size <= 4 * k.unroll:
-            total = None
-            for q in ix.all_indices(inner):
-                new = total is None and floating
-                total = b.fmul(*at(q)) if new else add_product(zero if total is None else total, *at(q))
-            return zero if total is None else total
-        return nest(b, inner, lambda q, c: [add_product(c[0], *at(q))], [k.splat_within(p, first)])[0]
-
-    if out.size * math.prod(inner) <= k.unroll * 4:
-        return k.lazy(out.shape, out.dtype, [k.reusable(v) for v in (x, y)], element)
-    sources = [k.reusable(k.addressable(v)) for v in (x, y)]
-    if not (floating and varying and out.shape and out.shape[-1] > 1 and x.size + y.size > 4 * k.unroll):
-        return k.lazy(out.shape, out.dtype, sources, element)
-    target = empty(k, op, (x, y))
-
-    def tile(outer: Position, begin: ix.Index, width: int) -> None:
-        """Sums up neighbours side by side: each in the order of a sum alone, none waiting for another."""
-        places = [(*outer, ix.add(b, begin, i)) for i in range(width)]
-        terms = [factors(p, *sources) for p in places]
-        add = lambda q, c: [add_product(total, *at(q)) for total, at in zip(c, terms, strict=True)]  # noqa: E731
-        for p, total in zip(places, nest(b, inner, add, [first] * width), strict=True):
-            k.memory.store(target.buffer, target.linear(p), total)
-
-    def row(outer: Position) -> None:
-        whole, left = divmod(out.shape[-1], TILE)
-        ix.each(b, (whole,), lambda p: tile(outer, ix.scale(b, p[0], TILE), TILE))
-        if left:
-            tile(outer, whole * TILE, left)
-
-    ix.each(b, out.shape[:-1], row)
-    return target
-
-
 RULES: dict[str, Callable[..., Any]] = {
     **{f"reduce_{name}": reduce(name) for name in ("sum", "prod", "max", "min", "and", "or", "xor")},
     "reduce": reduce_by,
@@ -373,5 +318,4 @@ RULES: dict[str, Callable[..., Any]] = {
     "cumprod": cumulative("prod"),
     "cummax": cumulative("max"),
     "cummin": cumulative("min"),
-    "dot_general": dot_general,
 }

@@ -38,7 +38,7 @@ def less(b: Builder, x: Operand, y: Operand, dtype: np.dtype, total: bool) -> Op
 
 @dataclass(frozen=True)
 class Order:
-    """Defines an order of tuples.
+    """An order of tuples.
 
     Attributes:
         dtypes: of the elements that decide, the first deciding first.

@@ -41,7 +41,7 @@ def cost_of(ops: Iterable[Op]) -> int:
 
 
 class Flow:
-    """Knows who makes and who reads each array of a graph.
+    """The operations that make and read each array of a graph.
 
     Attributes:
         origin: the operation that makes an array, by the array's id.
@@ -123,12 +123,12 @@ def _sink_by(graph: Graph, flow: Flow, condition: Var) -> Graph:
     if _worth(selections, sides) < MIN_COST:
         return graph
     moved = {id(op) for side in sides for op in side}
-    branches, operands = _branches(selections, sides, condition)
+    branches, operands = _branches(selections, sides)
     outputs = [op.outputs[0] for op in selections]
     branch = Op("cond", [condition, *operands], outputs, {"branches": branches})
     gone = moved | set(map(id, selections))
     rest = [op for op in graph.ops if id(op) not in gone]
-    return Graph(graph.inputs, _ordered([*rest, branch], graph), graph.outputs).without_dead_code()
+    return Graph(graph.inputs, _ordered([*rest, branch]), graph.outputs).without_dead_code()
 
 
 def _worth(selections: list[Op], sides: list[list[Op]]) -> int:
@@ -152,7 +152,7 @@ def _independent(graph: Graph, selections: list[Op]) -> list[Op]:
     return chosen
 
 
-def _branches(selections: list[Op], sides: list[list[Op]], condition: Var) -> tuple[tuple[Graph, ...], list[Var]]:
+def _branches(selections: list[Op], sides: list[list[Op]]) -> tuple[tuple[Graph, ...], list[Var]]:
     """Makes a graph for each side, and returns what they read."""
     made = [{id(v) for op in side for v in op.outputs} for side in sides]
     operands: dict[int, Var] = {}
@@ -171,7 +171,7 @@ def _branches(selections: list[Op], sides: list[list[Op]], condition: Var) -> tu
     return tuple(graphs), list(operands.values())
 
 
-def _ordered(ops: list[Op], graph: Graph) -> list[Op]:
+def _ordered(ops: list[Op]) -> list[Op]:
     """Orders the operations so that each comes after what it reads, else as given."""
     origin = {id(v): op for op in ops for v in op.outputs}
     done: set[int] = set()

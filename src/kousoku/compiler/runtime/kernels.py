@@ -20,7 +20,7 @@ GRAIN_NANOSECONDS = 8000
 
 
 class CompiledKernel:
-    """Keeps a kernel known to the handler as long as this object lives.
+    """A kernel that the handler knows for as long as this object lives.
 
     Attributes:
         number: what it is called by.
@@ -52,7 +52,7 @@ class CompiledKernel:
 
 @dataclass(frozen=True)
 class KernelSpec:
-    """Holds all that a kernel depends on.
+    """All that a kernel depends on.
 
     Attributes:
         backend: whose it is.

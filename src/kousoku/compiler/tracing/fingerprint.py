@@ -48,7 +48,7 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
 
 
 class Unknown(Exception):
-    """Tells of something that is not the library's own, or of a kind that has no name of its own."""
+    """The refusal of something that is not the library's own, or of a kind that has no name of its own."""
 
 
 def fingerprint(*things: Any) -> str:
@@ -109,7 +109,7 @@ def _versions() -> list[Any]:
 
 
 class _Walk:
-    """Passes once over things that may share parts or hold themselves."""
+    """A walk, once, over things that may share parts or hold themselves."""
 
     def __init__(self, write: Callable[[bytes], Any]) -> None:
         self.write = write

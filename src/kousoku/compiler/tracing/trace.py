@@ -113,7 +113,7 @@ def _trace(
 
 
 class LanesMeet(Exception):
-    """Says that a function names axes of whoever calls it, over which its lanes meet: a kernel's lanes do not."""
+    """The refusal of a function that names axes of its caller's, over which its lanes meet: a kernel's lanes do not."""
 
 
 def _named_axes(closed: Any) -> str:

@@ -29,7 +29,7 @@ FOLDER = "traces"
 
 @dataclass(frozen=True)
 class TraceRecord:
-    """Holds what is kept of a function.
+    """The facts that are kept of a function.
 
     Attributes:
         results: the tree that it returns, of types.
@@ -43,7 +43,7 @@ class TraceRecord:
 
 
 class CachedTrace(Traced):
-    """Stands for a function that an earlier process traced, and that is traced again only for its operations.
+    """A function that an earlier process traced, and that is traced again only for its operations.
 
     Should they be others than those that were kept, the record is removed, and the function refused.
 
@@ -86,7 +86,7 @@ class CachedTrace(Traced):
 
 
 class TraceCacheEntry:
-    """Finds and keeps the record of one function, for arguments of certain types."""
+    """The place of one function's record on disk, for arguments of certain types."""
 
     def __init__(self, cache: ObjectCache, key: str) -> None:
         self.cache, self.key, self.settings = cache, key, jax_config.all_config()

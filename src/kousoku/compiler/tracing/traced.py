@@ -25,8 +25,7 @@ Flags = tuple[tuple[bool, ...], ...]
 
 
 class Traced(GraphSource):
-    """Holds a function of one lane: traced, or known from an earlier process and traced when its operations are
-    asked for.
+    """A function of one lane: traced, or known from an earlier process and traced when its operations are asked for.
 
     Attributes:
         name: the function's, for messages.

@@ -120,7 +120,7 @@ class CartAndPole(Env):
         return cartpole_scene(float(state.body.x), float(state.body.theta), LENGTH, float(self.x_threshold))
 
     def is_late(self, state: BsuiteCartPoleState) -> Bool[Array, ""]:
-        """Tells whether the clock ends the episode."""
+        """Returns whether the clock ends the episode."""
         return state.timestep >= self.steps
 
 

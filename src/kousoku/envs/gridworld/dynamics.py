@@ -19,8 +19,6 @@ NAMES = {
     (-1, 1): "up-right", (1, 1): "down-right", (1, -1): "down-left", (-1, -1): "up-left", STAY: "stay",
 }  # fmt: skip
 
-Teleports = dict[tuple[int, int], tuple[tuple[int, int], float]]
-
 
 @dataclass(frozen=True)
 class Rules:

@@ -216,13 +216,7 @@ def gridworld(
         teleports=_check_teleports(teleports or {}, layouts),
         **{name: float(value) for name, value in rewards.items()},
     )
-    names = ["map"] if len(layouts) == 1 else [f"map[{phase}]" for phase in range(len(layouts))]
-    for name, layout in zip(names, layouts, strict=True):
-        check_layout(name, layout, continuing=continuing)
-    models = tuple(build_model(layout, rules) for layout in layouts)
-    if not continuing:
-        for name, layout, model in zip(names, layouts, models, strict=True):
-            check_ways(name, layout, model)
+    models = _checked_models(layouts, rules, continuing)
     return GridWorld(
         tables=OutcomeTable.of(_stack(models)),
         exact=models,
@@ -234,6 +228,22 @@ def gridworld(
         window_radius=radius,
         time_limit=limit,
     )
+
+
+def _checked_models(layouts: tuple[GridLayout, ...], rules: Rules, continuing: bool) -> tuple[TabularModel, ...]:
+    """Returns each map's model.
+
+    Raises:
+        ConfigError: for a map without what a task needs, or, unless `continuing`, without a way to a goal.
+    """
+    names = ["map"] if len(layouts) == 1 else [f"map[{phase}]" for phase in range(len(layouts))]
+    for name, layout in zip(names, layouts, strict=True):
+        check_layout(name, layout, continuing=continuing)
+    models = tuple(build_model(layout, rules) for layout in layouts)
+    if not continuing:
+        for name, layout, model in zip(names, layouts, models, strict=True):
+            check_ways(name, layout, model)
+    return models
 
 
 def _parse_layouts(map: Any, change_at: Sequence[int]) -> tuple[GridLayout, ...]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -12,7 +10,6 @@ from jaxtyping import Array, Float, Int
 from ...core.spaces import Box, Discrete, MultiDiscrete, Space
 from .layout import CLIFF, GOAL, PIT, WALL, GridLayout
 
-Observation = Literal["index", "coordinates", "one_hot", "window"]
 OBSERVATIONS: tuple[str, ...] = ("index", "coordinates", "one_hot", "window")
 WINDOW_CHANNELS = (WALL, GOAL, PIT, CLIFF)
 

@@ -56,7 +56,7 @@ def control_cost(move: Move, weight: Number) -> Scalar:
 
 
 def inside(x: Float[Array, "*n"], interval: Span) -> Bool[Array, "*n"]:
-    """Tells whether low < x < high."""
+    """Returns whether low < x < high."""
     return (interval[0] < x) & (x < interval[1])
 
 

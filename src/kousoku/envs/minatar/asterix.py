@@ -64,7 +64,7 @@ class AsterixState(eqx.Module):
 
 
 class AsterixDraws(eqx.Module):
-    """Draws of a step: where something appears, and what.
+    """The draws of a step: where something appears, and what.
 
     Attributes:
         right: whether it goes to the right.

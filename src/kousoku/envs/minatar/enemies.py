@@ -74,17 +74,17 @@ def occupied(enemies: Enemies) -> Bool[Array, "8"]:
 
 
 def busy(enemies: Enemies) -> Flag:
-    """Tells whether there is an enemy, or the bullet of one."""
+    """Returns whether there is an enemy, or the bullet of one."""
     return jnp.any(occupied(enemies))
 
 
 def full(enemies: Enemies) -> Flag:
-    """Tells whether no place is empty."""
+    """Returns whether no place is empty."""
     return jnp.all(occupied(enemies))
 
 
 def against(enemies: Enemies, y: Whole, dx: Whole) -> Flag:
-    """Tells whether one in this row goes the other way."""
+    """Returns whether one in this row goes the other way."""
     return jnp.any((enemies.kind != NOBODY) & (enemies.y == y) & (enemies.dx != dx))
 
 

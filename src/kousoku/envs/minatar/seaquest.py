@@ -78,7 +78,7 @@ class SeaquestState(eqx.Module):
 
 
 class SeaquestDraws(eqx.Module):
-    """Draws of a step: where something appears, and what.
+    """The draws of a step: where something appears, and what.
 
     Attributes:
         right: whether an enemy goes to the right.

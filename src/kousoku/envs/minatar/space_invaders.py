@@ -151,12 +151,8 @@ def play(game: SpaceInvadersState, action: Whole, ramping: bool) -> tuple[SpaceI
     shot = (alien_bullet_y == GROUND) & (game.alien_bullet_x == pos)
     caught = alien_at(game.aliens, pos, jnp.int32(GROUND)) != 0
 
-    moves = game.alien_move_timer == 0
-    moved, landed = moved_aliens(game.aliens)
-    aliens = jax.tree.map(lambda new, old: jnp.where(moves, new, old), moved, game.aliens)
-    number = jnp.bitwise_count(game.aliens.alive).astype(jnp.int32)
-    alien_move_timer = jnp.where(moves, jnp.minimum(number, game.move_interval), game.alien_move_timer) - 1
-    caught = caught | (moves & (landed | (alien_at(aliens, pos, jnp.int32(GROUND)) != 0)))
+    aliens, alien_move_timer, met = aliens_after(game, pos)
+    caught = caught | met
 
     answers = game.alien_shot_timer == 0
     nearest_x, nearest_y = nearest_alien(aliens, pos)
@@ -184,6 +180,16 @@ def play(game: SpaceInvadersState, action: Whole, ramping: bool) -> tuple[SpaceI
     )
     reward = jnp.sum(hits != 0, dtype=jnp.int32)
     return next_state, reward, shot | caught
+
+
+def aliens_after(game: SpaceInvadersState, pos: Whole) -> tuple[Aliens, Whole, Flag]:
+    """Returns the aliens after a step, their timer, and whether they moved and landed, or onto the cannon."""
+    moves = game.alien_move_timer == 0
+    moved, landed = moved_aliens(game.aliens)
+    aliens = jax.tree.map(lambda new, old: jnp.where(moves, new, old), moved, game.aliens)
+    number = jnp.bitwise_count(game.aliens.alive).astype(jnp.int32)
+    alien_move_timer = jnp.where(moves, jnp.minimum(number, game.move_interval), game.alien_move_timer) - 1
+    return aliens, alien_move_timer, moves & (landed | (alien_at(aliens, pos, jnp.int32(GROUND)) != 0))
 
 
 def moved_aliens(aliens: Aliens) -> tuple[Aliens, Flag]:

@@ -139,7 +139,7 @@ class MiniGrid(Env):
         """Draws where everything is before the first step."""
 
     def succeeded(self, action: Whole, front: Whole, state: MiniGridState) -> Flag:
-        """Tells whether an action was a success, though no goal was reached.
+        """Returns whether an action was a success, though no goal was reached.
 
         Args:
             action: that was taken.

@@ -65,7 +65,7 @@ class KeyCorridor(MiniGrid):
         return Layout(connected(rooms, cells, locked, door_key), x, y, direction, of_ball)
 
     def succeeded(self, action: Whole, front: Whole, state: MiniGridState) -> Flag:
-        """Tells whether the ball was picked up; there is one only."""
+        """Returns whether the ball was picked up; there is one only."""
         return (action == PICKUP) & (kind_of(state.carrying) == BALL)
 
 

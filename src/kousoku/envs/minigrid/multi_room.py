@@ -120,7 +120,7 @@ class Room(eqx.Module):
     entry: Int[Array, "*n"]
 
     def is_inside(self) -> Flag:
-        """Tells whether it is in the grid; the last row is left out, as in the package."""
+        """Returns whether it is in the grid; the last row is left out, as in the package."""
         return (self.x >= 0) & (self.y >= 0) & (self.x + self.width <= SIDE) & (self.y + self.height < SIDE)
 
     def overlaps(self, others: Room) -> Bool[Array, " n"]:

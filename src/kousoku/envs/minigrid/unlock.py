@@ -44,7 +44,7 @@ class Unlock(TwoRooms):
         return locked(jnp.asarray(ROOMS.walls()), jnp.int32(0), words_of(key, 4))
 
     def succeeded(self, action: Whole, front: Whole, state: MiniGridState) -> Flag:
-        """Tells whether the door was opened; there is one only."""
+        """Returns whether the door was opened; there is one only."""
         return (action == TOGGLE) & (kind_of(front) == OPEN_DOOR)
 
 
@@ -70,7 +70,7 @@ class UnlockPickup(TwoRooms):
         return locked(put(cells, x, y, colored(BOX, color)), color, words)
 
     def succeeded(self, action: Whole, front: Whole, state: MiniGridState) -> Flag:
-        """Tells whether the box was picked up; there is one only."""
+        """Returns whether the box was picked up; there is one only."""
         return (action == PICKUP) & (kind_of(state.carrying) == BOX)
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Array, PyTree
 
 from ...core.errors import ConfigError, check_count
+from ...core.flat import flat_size, flattened
 from ...core.spaces import Bound, Box, Dict, Space
-from ...nn.observation import flat_size, flattened
 from .base import ObservationWrapper, box_of
 
 MOST = 1 << 24

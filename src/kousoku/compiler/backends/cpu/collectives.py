@@ -72,7 +72,7 @@ gone:"""
 
 
 class Rendezvous:
-    """Writes a device's part in meeting the others: `rules` are those of operations that need them.
+    """A device's part in meeting the others, as IR: `rules` are those of operations that need them.
 
     Attributes:
         k: writes the kernel.
@@ -194,7 +194,7 @@ def create(k: ArrayEmitter, op: Op, device: Value) -> Value:
 
 
 class NewRendezvous(GraphSource):
-    """Makes a rendezvous: a graph of a device's number, whose result is the address on device 0.
+    """The maker of a rendezvous: a graph of a device's number, whose result is the address on device 0.
 
     Args:
         devices: how many will meet.

@@ -58,7 +58,7 @@ def emit_module(graph: Graph, lanes: int, batched: Sequence[bool], target: Targe
 
 
 class _Entry(ABC):
-    """Shares what all forms of entry code have."""
+    """The part that all forms of entry code share."""
 
     def __init__(self, graph: Graph, batched: Sequence[bool], emitter: Emitter) -> None:
         self.graph, self.batched = graph, batched
@@ -91,7 +91,7 @@ class _Entry(ABC):
 
 
 class _ScalarEntry(_Entry):
-    """Writes lanes one after the other, in scalars."""
+    """Entry code for lanes one after the other, in scalars."""
 
     def write(self) -> list[str]:
         """Returns the function's instructions."""
@@ -121,7 +121,7 @@ class _ScalarEntry(_Entry):
 
 
 class _ArrayEntry(_ScalarEntry):
-    """Writes lanes one after the other, each in vectors of its arrays' elements.
+    """Entry code for lanes one after the other, each in vectors of its arrays' elements.
 
     Of a graph of several devices it is one lane, and two more inputs say which device this is and where they meet.
     """
@@ -141,7 +141,7 @@ class _ArrayEntry(_ScalarEntry):
 
 
 class _GangEntry(_Entry):
-    """Writes many lanes, in vectors, a gang at a time."""
+    """Entry code for many lanes, in vectors, a gang at a time."""
 
     def write(self) -> list[str]:
         """Returns the function's instructions."""

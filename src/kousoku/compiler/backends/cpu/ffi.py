@@ -30,7 +30,7 @@ EXPORTED = ("kousoku_handler", "kousoku_records", "kousoku_type", "kousoku_type_
 
 
 class KernelRecord(ctypes.Structure):
-    """Mirrors `%Record` in handler.ll. It never moves and is never given back, but used again for another kernel."""
+    """The twin of `%Record` in handler.ll. It never moves and is never freed, but used again for another kernel."""
 
     _fields_ = (
         ("number", ctypes.c_int64),
@@ -44,7 +44,7 @@ class KernelRecord(ctypes.Structure):
 
 
 class KernelTable:
-    """Keeps the list of records. The handler reads it without a lock while others write: a number is written last.
+    """The list of records. The handler reads it without a lock while others write: a number is written last.
 
     A kernel that is let go of stays while a program of XLA's holds it: a computation runs on, in XLA's own threads,
     when the function that began it is gone.
@@ -106,7 +106,7 @@ class KernelTable:
 
 
 class KernelRuntime:
-    """Registers the handler with XLA, and holds its table."""
+    """The handler as XLA knows it, and its table."""
 
     def __init__(self) -> None:
         text = resources.files("kousoku.compiler.backends.cpu").joinpath("handler.ll").read_text(encoding="utf-8")
