@@ -109,5 +109,5 @@ def test_what_does_not_divide_is_refused_with_the_nearest_that_does(num_envs, pe
 
 
 def test_devices_that_split_a_stratum_are_refused():
-    with pytest.raises(ConfigError, match=r"^devices: got 2; the environments lie in 1 strata"):
+    with pytest.raises(ConfigError, match=r"^devices: got 2; the environments lie in 1 stratum; use"):
         divide(4, 2, 1, 4, "envs")

@@ -20,7 +20,8 @@ from probes import probes
 from rollouts import Recall
 from small_learning import learned, values_of
 
-from kousoku.agents.deep.pqn import PQN
+from kousoku.agents.deep.dqn import DQN
+from kousoku.agents.deep.pqn import PQN, q_and_carry
 from kousoku.core.env import EnvSpec
 from kousoku.core.errors import ConfigError
 from kousoku.core.spaces import Box, Discrete
@@ -231,6 +232,24 @@ def test_probes():
     for probe in probes(discount, 5):
         q = values_of(learned(agent, probe.env, jax.random.split(KEY, 3), iterations).network)
         np.testing.assert_allclose(q, np.broadcast_to(probe.q, (3, 2, 2)), atol=0.1, err_msg=probe.name)
+
+
+def test_a_network_of_ones_own_may_remember():
+    """It is that of the config, and learns the same; environments are shared by strata that fit it either way."""
+    own = lambda observations, actions, key: RECURRENT(observations, actions, key)  # noqa: E731
+    agents = [PQN(num_envs=8, num_steps=4, minibatches=2, network=network) for network in (RECURRENT, own)]
+    one, other = (agent.init(SPEC, KEY) for agent in agents)
+    same(one.network, other.network, 0.0)
+    assert agents[1].initial_carry(other).shape == (2,)
+    q, _ = jax.eval_shape(lambda state: q_and_carry(state.network, jnp.zeros(2), agents[1].initial_carry(state)), other)
+    assert q.shape == (2,)
+    for few in (1, 2, 4, 8):
+        strata = [dataclasses.replace(agent, minibatches=few).learns_from.shares for agent in agents]
+        assert strata[0] % strata[1] == 0
+    with pytest.raises(ConfigError, match=r"^network: got 'RecurrentQNetwork'; .*use 'pqn': the buffer keeps single"):
+        DQN(network=own).init(SPEC, KEY)
+    with pytest.raises(ConfigError, match=r"^network: got .*it returns float32\[3\]"):
+        PQN(network=lambda observations, _, key: RECURRENT(observations, Discrete(3), key)).init(SPEC, KEY)
 
 
 IMPORTS = """

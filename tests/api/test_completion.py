@@ -129,7 +129,7 @@ def test_bash_completes_options_of_the_command_the_agent_and_the_environment(com
     found = complete("kousoku train ppo --gae", "kousoku evaluate --", "kousoku resume run --", "kousoku doctor --")
     assert found[0] == ["--gae-lambda"]
     assert found[1] == ["--episodes", "--seed", "--max-steps", "--checkpoint", "--import", "--help"]
-    assert found[2] == ["--steps", "--devices", "--progress", "--no-progress", "--import", "--help"]
+    assert found[2] == ["--dataset", "--steps", "--devices", "--progress", "--no-progress", "--import", "--help"]
     assert found[3] == ["--import", "--help"]
     found = complete(f"{start} --loop p", f"{start} --exploration s", "kousoku cache --clear t", f"{start} --out run")
     assert found == [["python"], ["softmax"], ["traces"], []]

@@ -50,13 +50,22 @@ def test_the_newest_steps_replace_the_oldest():
 
 @pytest.mark.by_default("8-6-10")
 @pytest.mark.parametrize(("iterations", "first", "filled"), [(3, 0, 6), (5, 0, 10), (8, 6, 10)])
-def test_what_is_kept_is_listed_oldest_first_and_breaks_off_truncated(iterations, first, filled):
+def test_what_is_kept_is_listed_oldest_first_as_it_was_made(iterations, first, filled):
     state, _ = run(recorder(), iterations)
     rows = recorder().learns_from.kept_transitions(state.data, iterations)
     assert rows.obs.shape == (4, filled, 3)
     np.testing.assert_array_equal(rows.obs[:, :, 0], np.tile(np.arange(first, first + filled), (4, 1)))
-    assert (rows.terminated | rows.truncated)[:, -1].all()
-    np.testing.assert_array_equal(rows.next_obs[..., 0], rows.obs[..., 0] + 1)
+    check_transitions(rows)
+
+
+def test_what_is_kept_begins_in_the_midst_of_episodes_where_the_oldest_is_gone_or_clocks_began_apart():
+    apart, alike = (Replay(num_envs=4, num_steps=2, capacity=40, staggered=staggered) for staggered in (True, False))
+    for iterations, told in ((3, [False, True, True, True]), (5, [False, True, True, True]), (6, [True] * 4)):
+        assert apart.begun_before(iterations, 100).tolist() == told
+    assert alike.begun_before(5, 100).tolist() == [False] * 4
+    assert alike.begun_before(6, 100).tolist() == [True] * 4
+    for limit in (None, 2):  # without a clock, and with one that is no longer than an iteration, all begin at 0
+        assert apart.begun_before(5, limit).tolist() == [False] * 4
 
 
 @pytest.mark.full("covered")

@@ -73,7 +73,10 @@ REFUSED = {
     "short": ({"terminated": np.zeros(5, bool)}, "dataset.terminated: got 'bool[5]'; give truth values [6]"),
     "done": ({"truncated": np.zeros(6)}, "dataset.truncated: got 'float64[6]'; give truth values [6]"),
     "empty": ({"reward": np.zeros(0)}, "dataset.reward: got (0,); give one number for each of at least one"),
-    "space": ({"action_space": 3}, "dataset.action_space: got 3; give the space"),
+    "space": (
+        {"action_space": 3},
+        "dataset.action_space: got 3; give the space that the arrays are in, one of kousoku's, such as ks.Box",
+    ),
     "broken": (with_entry("next_obs", (1, 0), 0.9), "dataset.next_obs[1]: got 'another observation'; it is not obs[2]"),
     "reset": (
         {"next_obs": np.concatenate([arrays()["obs"][1:], arrays()["next_obs"][-1:]])},
@@ -144,6 +147,18 @@ def test_what_is_no_file_of_a_data_set_is_refused(tmp_path):
     }.items():
         with pytest.raises(ks.ConfigError, match=said):
             ks.load_dataset(tmp_path / name)
+    arrays = dict.fromkeys(("observations", "actions", "rewards", "terminals", "timeouts"), np.zeros(3))
+    np.savez(tmp_path / "elsewhere.npz", **arrays)
+    (tmp_path / "elsewhere.hdf5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(99))
+    np.savez(tmp_path / "objects.npz", about=np.array({}, object))
+    for name, said in {
+        "elsewhere.npz": r"the arrays \['observations', .*'timeouts'\]; make .*kousoku.Dataset\(.*`timeouts` are trunc",
+        "elsewhere.hdf5": r"it is an HDF5 file; .* kousoku.Dataset\(.*`terminals` elsewhere are.*next_obs has to",
+        "objects.npz": "about is damaged, or an array of Python objects, which are not read",
+    }.items():
+        with pytest.raises(ks.ConfigError, match=said) as caught:
+            ks.load_dataset(tmp_path / name)
+        assert "allow_pickle" not in str(caught.value)
     with pytest.raises(ks.ConfigError, match=r"use a name that ends in \.npz"):
         ks.save_dataset(made(), tmp_path / "data.h5")
     with pytest.raises(ks.ConfigError, match="there is no folder"):
@@ -257,6 +272,74 @@ def test_a_piece_that_a_recording_broke_off_has_no_return(tmp_path):
 def test_what_says_where_a_data_set_is_from_is_looked_at(more, told):
     with pytest.raises(ConfigError, match=f"^{told}"):
         broken(**more)
+
+
+def test_a_piece_without_its_beginning_has_no_return(tmp_path):
+    plain, told = broken(), broken(begun_before=[True, False, False])
+    assert told.episode_returns.tolist() == [4.0]
+    assert broken(begun_before=[True, False, True]).episode_returns.size == 0
+    both = broken(begun_before=[True, False, False], broken_off=[False, False, True])
+    assert repr(both) == "<Dataset: 3 transitions, 0 episodes, 1 broken off, 1 begun before>"
+    assert told.hash == plain.hash, "the numbers that are learned from are the same"
+    read = load_dataset(save_dataset(both, tmp_path / "data.npz").path)
+    assert read == both
+    assert read.begun_before.tolist() == [True, False, False]
+    assert read.broken_off.tolist() == [False, False, True]
+    assert not copy.deepcopy(told).begun_before.flags.writeable
+    with pytest.raises(
+        ConfigError, match=r"^dataset.begun_before\[1\]: got True; a piece of a recording begins in row 0"
+    ):
+        broken(begun_before=[False, True, False])
+
+
+KEYS = [("a/b", "a"), ("a~b", "a~0b"), ("a/b", "a~1b"), ("x.npy", "x"), ("~", "/"), ("", "a")]
+
+
+@pytest.mark.parametrize("keys", KEYS, ids=str)
+def test_a_file_gives_back_the_arrays_of_any_keys(keys, tmp_path):
+    one = ks.Box(-1.0, 1.0, (1,))
+    spaces: dict[str, Any] = dict.fromkeys(keys, one)
+    arrays: dict[str, Any] = {key: np.full((3, 1), i / 4) for i, key in enumerate(spaces)}
+    if "a" in keys:  # another way to the name a/b
+        spaces["a"], arrays["a"] = ks.Dict({"b": one}), {"b": np.full((3, 1), 0.9)}
+    ends = {"terminated": np.ones(3, bool), "truncated": np.zeros(3, bool)}
+    data = broken(obs=arrays, next_obs=arrays, observation_space=ks.Dict(spaces), **ends)
+    read = load_dataset(save_dataset(data, tmp_path / "data.npz").path)
+    assert read == data
+
+
+def test_keys_without_a_slash_are_named_in_files_as_ever(tmp_path):
+    space = ks.Dict({"a": ks.Dict({"b": Box(-1.0, 1.0, (1,))})})
+    obs = {"a": {"b": np.zeros((3, 1))}}
+    data = broken(obs=obs, next_obs=obs, observation_space=space)
+    with np.load(save_dataset(data, tmp_path / "data.npz").path or "") as file:
+        names, about = file.files, json.loads(str(file["about"]))
+    assert names == ["about", "obs/a/b", "action", "reward", "terminated", "truncated", "next_obs/a/b"]
+    assert sorted(about) == ["action_space", "env", "format", "observation_space"]
+
+
+def test_keys_with_a_tilde_are_read_from_files_of_before(tmp_path):
+    space, obs = ks.Dict({"a~b": Box(-1.0, 1.0, (1,))}), {"a~b": np.zeros((3, 1))}
+    data = save_dataset(broken(obs=obs, next_obs=obs, observation_space=space), tmp_path / "data.npz")
+    with np.load(data.path or "") as file:
+        arrays = {name.replace("~0", "~"): file[name] for name in file.files}
+    about = json.loads(str(arrays.pop("about")))
+    assert about.pop("keys_spelt")
+    np.savez(tmp_path / "before.npz", about=np.array(json.dumps(about)), **arrays)
+    assert load_dataset(tmp_path / "before.npz") == data
+
+
+def test_entries_that_are_masked_out_are_refused():
+    masked = np.ma.masked_array([[0.0], [0.1], [0.5]], mask=[[False], [True], [False]])
+    for name, given in {
+        "obs": masked,
+        "reward": masked[:, 0],
+        "terminated": masked[:, 0] > 1,
+        "action": [*masked[:, 0]],
+    }.items():
+        with pytest.raises(ConfigError, match=rf"^dataset.{name}: got .*masked out, 1 of .*leave the rows out"):
+            broken(**{name: given})
+    assert len(broken(obs=np.ma.masked_array([[0.0], [0.1], [0.5]]))) == 3
 
 
 def test_who_says_where_it_broke_off_knows_how_episodes_end():

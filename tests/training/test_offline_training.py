@@ -7,7 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from pendulum_data import pendulum
@@ -18,6 +20,7 @@ import kousoku as ks
 from kousoku.agents.deep.dagger import DAgger
 from kousoku.agents.planning import value_iteration
 from kousoku.cli import main
+from kousoku.core.env import EnvSpec
 from kousoku.nn import ActorQConfig
 from kousoku.ops.schedules import Linear
 from kousoku.training.evaluation.recorded import acted
@@ -110,6 +113,62 @@ def test_the_shell_takes_a_file(tmp_path):
 def test_the_shell_refuses_a_file_that_is_not_there(tmp_path, capsys):
     assert main(["train", "bc", "Pendulum-v1", "--dataset", str(tmp_path / "none.npz"), "--steps", "20"]) == 2
     assert "there is no such file" in capsys.readouterr().err
+
+
+@pytest.mark.slow_because("a run and its resumption")
+def test_the_shell_goes_on_with_a_run_whose_file_has_moved(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    data = ks.save_dataset(pendulum(), "data.npz")
+    asked = {"steps": 40, "record_every": 20, "eval_episodes": 0, "out": "run", **SMALL}
+    ks.train("bc", "Pendulum-v1", dataset=data, on_report=lambda told: True, **asked)
+    Path("data.npz").rename("moved.npz")
+    assert main(["resume", "run"]) == 2
+    assert "`kousoku resume RUN --dataset FILE`, or in Python agent=ks.make_agent(" in capsys.readouterr().err
+    ks.save_dataset(pendulum(100), "other.npz")
+    assert main(["resume", "run", "--dataset", "other.npz"]) == 2
+    assert "agent's dataset: got" in capsys.readouterr().err
+    assert main(["resume", "run", "--dataset", "moved.npz"]) == 0
+    run = ks.load("run")
+    assert run.record.facts["status"] == "finished"
+    assert run.record.config["agent"]["dataset"]["path"] == str(tmp_path / "moved.npz")
+
+
+def test_the_shell_gives_data_to_no_run_that_learned_from_none(tmp_path, capsys):
+    folder = str(tmp_path / "run")
+    ks.train("q_learning", "GridWorld-v0", steps=100, out=folder, eval_episodes=0)
+    assert main(["resume", folder, "--steps", "200", "--dataset", "moved.npz"]) == 2
+    assert "--dataset: got 'moved.npz'; leave it out: 'q_learning' learns from no data set" in capsys.readouterr().err
+
+
+def test_the_shell_sweeps_no_data_sets(capsys):
+    assert main(["sweep", "bc", "Pendulum-v1", "--dataset", "a.npz,b.npz", "--steps", "20"]) == 2
+    assert "--dataset: got 'a.npz'; a data set cannot be swept, only numbers" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("id", ["bc", "iql", "td3_bc"])
+def test_where_actions_cannot_be_learned_from_data_no_agent_that_acts_is_advised(id):
+    rows, observations = np.zeros((3, 1)), ks.Box(-1.0, 1.0, (1,))
+    for space in (ks.Box(-np.inf, np.inf, (2,)), ks.MultiDiscrete((2, 2)), ks.Box(0, 5, (2,), "int32")):
+        actions, ends = np.zeros((3, 2), np.int32), np.ones(3, bool)
+        data = ks.Dataset(rows, actions, np.zeros(3), ends, ~ends, rows, observations, space)
+        with pytest.raises(ks.ConfigError, match=r"^action space: got .*(from data|and the data)") as caught:
+            ks.make_agent(id, dataset=data).init(EnvSpec(observations, space), jax.random.key(0))
+        assert "ppo" not in str(caught.value)
+
+
+def test_a_policy_of_another_kind_is_named_as_it_was_given():
+    for id, kind in (("td3_bc", "stochastic"), ("sac", "deterministic")):
+        with pytest.raises(ks.ConfigError, match=f"^policy: got '{kind}'; this agent learns a policy of the kind"):
+            ks.make_agent(id, policy=kind, hidden=(4,)).init(PENDULUM.spec, jax.random.key(0))
+
+
+def test_an_environment_made_in_python_is_given_with_the_run_to_begin_with(tmp_path):
+    world = ks.gridworld("S.G")
+    ks.train("q_learning", world, steps=100, out=str(tmp_path / "run"), eval_episodes=0)
+    asked = {"steps": 100, "out": "", "eval_episodes": 0}
+    with pytest.raises(ks.ConfigError, match=r"^init_from: got .*in Python.*init_from=ks.load\(.*run', env=env\)$"):
+        ks.train("q_learning", world, init_from=str(tmp_path / "run"), **asked)
+    ks.train("q_learning", world, init_from=ks.load(tmp_path / "run", env=world), **asked)
 
 
 @pytest.mark.learning
@@ -209,6 +268,51 @@ def test_a_replay_buffer_is_a_data_set_oldest_first(prioritised, tmp_path, monke
     assert run.replay(1) == data
     with pytest.raises(ks.ConfigError, match="it has no replay buffer"):
         ks.train("q_learning", "GridWorld-v0", steps=100, out="", eval_episodes=0).replay()
+
+
+class Fifty(ks.Env):
+    """Pays 1 in each of the 50 steps of an episode, which a clock ends."""
+
+    discrete: bool = eqx.field(static=True, default=True)
+
+    @property
+    def observation_space(self):
+        return ks.Box(0.0, 50.0, (1,))
+
+    @property
+    def action_space(self):
+        return ks.Discrete(2) if self.discrete else ks.Box(-1.0, 1.0, (1,))
+
+    @property
+    def time_limit(self):
+        return 50
+
+    def reset(self, key):
+        return jnp.zeros(1), ks.Timestep(jnp.zeros(1), jnp.float32(0.0), jnp.array(False), jnp.array(False))
+
+    def step(self, key, state, action):
+        return state + 1.0, ks.Timestep(state + 1.0, jnp.float32(1.0), jnp.array(False), jnp.array(False))
+
+
+@pytest.mark.slow_because("an agent with a buffer is compiled")
+@pytest.mark.by_default("wrapped-dqn")
+@pytest.mark.parametrize(
+    ("id", "options"),
+    [("dqn", {}), ("dqn", {"n_step": 3}), ("dqn", {"prioritised": True}), ("sac", {})],
+    ids=["dqn", "n_step", "prioritised", "sac"],
+)
+@pytest.mark.parametrize(("capacity", "steps"), [(10_000, 900), (280, 1013)], ids=["filling", "wrapped"])
+def test_returns_of_a_replay_buffer_are_those_of_whole_episodes(id, options, capacity, steps, tmp_path):
+    """Its pieces begin and end in the midst of episodes; of four slots three begin at a later age."""
+    run = ks.train(
+        id, Fifty(id == "dqn"), steps=steps, capacity=capacity, num_envs=4, learning_starts=800, hidden=(4,),
+        init="lecun_normal", eval_episodes=0, out=str(tmp_path / "run"), **options,
+    )  # fmt: skip
+    data = run.replay()
+    assert set(data.episode_returns) == {50.0}
+    assert len(data.episode_returns) == (15 if capacity > steps else 2)
+    assert np.flatnonzero(data.begun_before).tolist() == [i * len(data) // 4 for i in range(capacity > steps, 4)]
+    assert data.truncated[data.broken_off].all()
 
 
 @pytest.mark.full("covered")

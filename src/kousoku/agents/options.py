@@ -117,7 +117,7 @@ def _numbers(agent: Agent) -> list[str]:
 
 
 def _is_number(held: Any) -> bool:
-    """Tells whether it is a number, or stands where one may: a schedule, or None."""
+    """Returns whether it is a number, or stands where one may: a schedule, or None."""
     number = is_number(held) or eqx.is_inexact_array(held)
     return number or held is None or (callable(held) and not isinstance(held, Exploration))
 
@@ -203,7 +203,7 @@ def _whole(parameter: inspect.Parameter, value: Any) -> Any:
 
 
 def is_schedule(text: str) -> bool:
-    """Tells whether a text is meant as a schedule: not where it names a data set's file, which may be on a disk C:."""
+    """Returns whether a text is meant as a schedule: not if it names a data set's file, which may be on a disk C:."""
     return ":" in text and not text.endswith(SUFFIX)
 
 

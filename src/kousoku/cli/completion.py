@@ -21,7 +21,7 @@ from .bench import BENCHMARKS
 from .completion_scripts import SCRIPTS
 from .made_by_id import agent_options, env_options
 from .options import OWN_CODE, Option, parse
-from .settings import changeable_options
+from .resume import resume_options
 from .train import RESUME, run_options
 
 OPTIONS = (Option("shell", None, "|".join(SCRIPTS), "the shell", positional=True),)
@@ -65,7 +65,7 @@ def _options(command: str) -> Iterable[Option]:
     if command in TRAINING:
         return (RESUME, *run_options(Preset())) if command == "train" else run_options(Preset())
     if command == "resume":
-        return changeable_options()
+        return resume_options()
     module = importlib.import_module(f".{MODULES.get(command, command)}", __package__)
     return module.OPTIONS
 

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from ..agents import AGENTS
 from ..agents.options import is_schedule
+from ..core.dataset_file import SUFFIX
 from ..core.errors import ConfigError
 from ..envs import ENVS
 from ..training.arguments import check_ids
@@ -17,7 +18,7 @@ from ..training.devices import use_all_cores
 from ..training.presets import Preset, preset
 from .made_by_id import agent_options, env_options, env_values
 from .options import THOUSANDS, Option, hyper_parameter, numbers, parse
-from .settings import SEED, changeable_options, setting_options, setting_values
+from .settings import SEED, setting_options, setting_values
 from .wrapped import fill
 
 WHAT = "Train agents on an environment, evaluate them greedily, and write a run folder with a report."
@@ -131,15 +132,15 @@ def _hyper_parameters(
         if "," not in text or option.several or (sweep and isinstance(option.default, (str, bool))):
             one[option.name] = hyper_parameter(option.flag, text, () if option.several else option.default)
         elif sweep:
-            _check_no_schedule(option.flag, text)
+            _check_numbers_alone(option.flag, text)
             lists[option.name] = numbers(option.flag, text)
         else:
             raise ConfigError(option.flag, text, "give one value, without a comma; `kousoku sweep` takes lists")
     return one, lists
 
 
-def _check_no_schedule(flag: str, text: str) -> None:
-    """Refuses a schedule among the values of a sweep.
+def _check_numbers_alone(flag: str, text: str) -> None:
+    """Refuses a schedule, or a data set, among the values of a sweep.
 
     Raises:
         ConfigError: naming it.
@@ -147,14 +148,16 @@ def _check_no_schedule(flag: str, text: str) -> None:
     for part in text.split(","):
         if is_schedule(part):
             raise ConfigError(flag, part, "schedules cannot be swept, only numbers; give each a run of its own")
+        if part.endswith(SUFFIX):
+            raise ConfigError(flag, part, "a data set cannot be swept, only numbers; give each a run of its own")
 
 
 def _resume(words: Sequence[str]) -> int:
     """Does what `kousoku resume` does, in the words of `train`."""
     from .resume import WHAT as WHAT_RESUME
-    from .resume import resume
+    from .resume import resume, resume_options
 
-    given = parse("train", WHAT_RESUME, [RESUME, *changeable_options()], words)
+    given = parse("train", WHAT_RESUME, [RESUME, *resume_options()], words)
     return resume({"run" if name == RESUME.name else name: text for name, text in given.items()})
 
 

@@ -36,10 +36,15 @@ def begin_slots(
     first_key = jax.random.fold_in(key, Stream.FIRST_EPISODE)
     indices = jnp.arange(num_envs, dtype=jnp.int32)
     slot = jax.vmap(lambda i: slots.begin(jax.random.fold_in(first_key, i)))(indices)
-    if num_steps is not None and num_envs > 1 and slots.time_limit is not None and num_steps < slots.time_limit:
+    if slots.time_limit is not None and are_staggered(num_envs, num_steps, slots.time_limit):
         slot = at_staggered_ages(slot, slots.time_limit)
     carry = agent.initial_carry(agent_state)
     return slot, jax.tree.map(lambda x: jnp.broadcast_to(x, (num_envs, *jnp.shape(x))), carry)
+
+
+def are_staggered(num_envs: int, num_steps: int | None, time_limit: int) -> bool:
+    """Returns whether first episodes begin at staggered ages: of several slots whose iterations are shorter."""
+    return num_steps is not None and num_envs > 1 and num_steps < time_limit
 
 
 def slot_numbers(num_slots: int, axis: str | None) -> Int[Array, " B"]:

@@ -157,7 +157,7 @@ class PlayEpisodes:
 
 
 def _can_diverge(env: Env, env_state: Any, first: Any) -> bool:
-    """Tells whether steps say with a flag `diverged` that the environment blew up.
+    """Returns whether steps say with a flag `diverged` that the environment blew up.
 
     The info of an episode's first timestep shows it where it has the flag; where not, a step is traced once more, which
     would take a robot seconds.

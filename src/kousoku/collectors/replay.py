@@ -17,11 +17,12 @@ from ..core.errors import ConfigError, check_flag, check_number, check_size
 from ..core.timestep import ReplayBatch, Transition
 from ..core.update_check import checked_update
 from ..ops.schedules import Linear, ScalarOrSchedule, check_schedule, value_at
-from .acting import act_and_advance, begin_slots, slot_numbers
+from .acting import act_and_advance, are_staggered, begin_slots, slot_numbers
 from .estimates import RunningEstimates, begin, compare, counted_states
 from .n_step import n_step_transition, take
 from .priorities import draw, empty_data, with_errors, with_new
 from .return_scale import ReturnStatistics, add_rewards, no_returns, scale_of
+from .slot import staggered_ages
 from .streams import IterationKeys, slot_keys
 from .updates import make_updates
 
@@ -87,7 +88,7 @@ class Replay(Collector):
     References:
         Lin, Self-improving reactive agents based on reinforcement learning, planning and teaching (1992).
         Mnih et al., Human-level control through deep reinforcement learning, Nature 518 (2015), algorithm 1.
-        Hessel et al., Rainbow, arXiv:1710.02298, section 2 (`n_step`).
+        Hessel et al., Rainbow, arXiv:1710.02298, "Extensions to DQN" (`n_step`).
         Schaul et al., Prioritized experience replay, arXiv:1511.05952, algorithm 1, proportional (`prioritised`).
     """
 
@@ -277,7 +278,7 @@ class Replay(Collector):
         return data.buffer.kept if self.prioritised else data.buffer
 
     def kept_transitions(self, data: ReplayData, iterations: int) -> Transition:
-        """Returns the buffer's, oldest first; the last of each slot is truncated, as nothing that follows is there."""
+        """Returns the buffer's, oldest first, as they were made: the last of a slot may be in an episode's midst."""
         made = iterations * self.num_steps
         newest = (made - 1) % self.slot_capacity
         filled = min(made, self.slot_capacity)
@@ -285,9 +286,15 @@ class Replay(Collector):
         def ordered(kept: Any) -> np.ndarray:
             return np.roll(np.asarray(kept), -(newest + 1), axis=1)[:, self.slot_capacity - filled :]
 
-        rows = jax.tree.map(ordered, self.transitions_in(data))
-        rows.truncated[:, -1] |= ~rows.terminated[:, -1]
-        return rows
+        return jax.tree.map(ordered, self.transitions_in(data))
+
+    def begun_before(self, iterations: int, time_limit: int | None) -> np.ndarray:
+        if iterations * self.num_steps > self.slot_capacity:
+            return np.ones(self.num_envs, bool)  # what came before the oldest is gone
+        round_steps = self.num_steps if self.staggered else None
+        if time_limit is None or not are_staggered(self.num_envs, round_steps, time_limit):
+            return np.zeros(self.num_envs, bool)
+        return staggered_ages(self.num_envs, time_limit) > 0
 
     def _transitions(
         self, keys: ReplayKeys, buffer: Transition, slot: Array, time: Array
@@ -345,5 +352,5 @@ def _without_info(made: Transition) -> Transition:
 
 
 def _has_numbers(value: Any) -> bool:
-    """Tells whether a number, or a schedule, has its numbers: an agent's structure is one without."""
+    """Returns whether a number, or a schedule, has its numbers: an agent's structure is one without."""
     return all(leaf is not None for leaf in jax.tree.leaves(value, is_leaf=lambda leaf: leaf is None))

@@ -56,9 +56,13 @@ def at_staggered_ages(slots: EnvSlot, time_limit: int) -> EnvSlot:
     them, and a policy that learns from one part of the episode at a time. At staggered ages B / L end at each step. A
     first episode that the clock cuts short is truncated as any other, but it is not whole.
     """
-    count = slots.episode_step.shape[0]
-    ages = jnp.asarray(np.arange(count, dtype=np.int64) * time_limit // count, jnp.int32)
-    return jax.vmap(_at_age)(slots, ages)
+    ages = staggered_ages(slots.episode_step.shape[0], time_limit)
+    return jax.vmap(_at_age)(slots, jnp.asarray(ages, jnp.int32))
+
+
+def staggered_ages(count: int, time_limit: int) -> np.ndarray:
+    """Returns the ages at which the first episodes of so many slots begin, [B]."""
+    return np.arange(count, dtype=np.int64) * time_limit // count
 
 
 def _at_age(slot: EnvSlot, age: Int[Array, ""]) -> EnvSlot:

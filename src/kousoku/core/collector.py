@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from .env import EnvSpec
@@ -274,6 +275,15 @@ class Collector(eqx.Module):
     def kept_transitions(self, data: Any, iterations: int) -> Transition:
         """Returns the transitions in the data after so many iterations, oldest first: [B, n, ...] as NumPy."""
         raise NotImplementedError(f"{type(self).__name__} keeps no transitions: {data} after {iterations} iterations")
+
+    def begun_before(self, iterations: int, time_limit: int | None) -> np.ndarray:
+        """Returns of each slot whether what `kept_transitions` lists of it begins in an episode's midst, [B].
+
+        Args:
+            iterations: how many were made.
+            time_limit: that by which first episodes began at staggered ages; None where all began at 0.
+        """
+        raise NotImplementedError(f"{type(self).__name__} keeps no transitions: {iterations}, {time_limit}")
 
     def give_up_episodes(self, data: Any, iteration: Int[Array, ""]) -> Any:
         """Returns the collector's data when all slots begin new episodes, and those on the way never end.

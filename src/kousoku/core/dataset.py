@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,10 +16,13 @@ from .errors import ConfigError
 from .spaces import Box, Dict, Discrete, MultiDiscrete, Space
 from .words import plural
 
-BROKEN_OFF = "broken_off"
+BROKEN_OFF, BEGUN_BEFORE = MARKS = "broken_off", "begun_before"
 ARRAYS = ("obs", "action", "reward", "terminated", "truncated", "next_obs")
 DIGITS = 16
 """Of a data set's hash, as files and messages have it."""
+
+
+MASKED = "fill them, as by .filled(0.0), or leave the rows out"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,6 +45,8 @@ class Dataset:
         path: the file that it was read from or written to; None for none.
         broken_off: [N] whether the recording broke off after the row, where an episode went on: a truncated row, whose
             episode has no return; None where nobody says.
+        begun_before: [N] whether the row's episode had begun before it, where the recording does not hold its
+            beginning: the first row of a piece, which has no return; None where nobody says.
 
     Raises:
         ConfigError: for arrays that are no transitions of such an environment, naming the first entry.
@@ -63,11 +68,13 @@ class Dataset:
     env: str | None = None
     path: str | None = None
     broken_off: Any = None
+    begun_before: Any = None
 
     def __post_init__(self) -> None:
         for name in ("observation_space", "action_space"):
             if not isinstance(getattr(self, name), Space):
-                raise ConfigError(f"dataset.{name}", getattr(self, name), "give the space that the arrays are in")
+                fix = "give the space that the arrays are in, one of kousoku's, such as ks.Box"
+                raise ConfigError(f"dataset.{name}", getattr(self, name), fix)
         size = np.shape(self.reward)
         if len(size) != 1 or not size[0]:
             raise ConfigError("dataset.reward", size, "give one number for each of at least one transition, [N]")
@@ -81,15 +88,25 @@ class Dataset:
             else:
                 made = _flags(f"dataset.{name}", given, size)
             object.__setattr__(self, name, made)
-        if self.broken_off is not None:
-            object.__setattr__(self, "broken_off", _flags("dataset.broken_off", self.broken_off, size))
-            fix = "a recording breaks off where its row is truncated"
-            _refuse_first("dataset.broken_off", self.broken_off, self.truncated | ~self.broken_off, fix)
+        self._check_marks(size)
         for name in ("env", "path"):
             if not isinstance(getattr(self, name), str | None):
                 what = "the environment's id" if name == "env" else "a file's name"
                 raise ConfigError(f"dataset.{name}", getattr(self, name), f"give {what}, or None")
         _check_order(self)
+
+    def _check_marks(self, size: tuple[int, ...]) -> None:
+        """Refuses marks where no piece of a recording ends or begins."""
+        follows_end = np.concatenate([[True], self.ends[:-1]])
+        places = {
+            BROKEN_OFF: (self.truncated, "a recording breaks off where its row is truncated"),
+            BEGUN_BEFORE: (follows_end, "a piece of a recording begins in row 0, or after a row that ends an episode"),
+        }
+        for name, (fits, fix) in places.items():
+            if getattr(self, name) is not None:
+                marked = _flags(f"dataset.{name}", getattr(self, name), size)
+                object.__setattr__(self, name, marked)
+                _refuse_first(f"dataset.{name}", marked, fits | ~marked, fix)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Takes over what was copied or sent from another process; its arrays cannot be written to there either."""
@@ -110,8 +127,8 @@ class Dataset:
     def __repr__(self) -> str:
         name, returns = "" if self.env is None else f" of {self.env}", self.episode_returns
         mean = f", mean return {returns.mean():.6g}" if returns.size else ""
-        broken = 0 if self.broken_off is None else int(self.broken_off.sum())
-        pieces = f", {broken} broken off" if broken else ""
+        counts = {name: int(getattr(self, name).sum()) for name in self.held if name in MARKS}
+        pieces = "".join(f", {count} {name.replace('_', ' ')}" for name, count in counts.items() if count)
         return f"<Dataset{name}: {len(self):,} transitions, {plural(returns.size, 'episode')}{mean}{pieces}>"
 
     @cached_property
@@ -127,7 +144,7 @@ class Dataset:
     @property
     def held(self) -> tuple[str, ...]:
         """The names of its arrays."""
-        return ARRAYS if self.broken_off is None else (*ARRAYS, BROKEN_OFF)
+        return (*ARRAYS, *(name for name in MARKS if getattr(self, name, None) is not None))
 
     @property
     def ends(self) -> np.ndarray:
@@ -136,10 +153,15 @@ class Dataset:
 
     @cached_property
     def episode_returns(self) -> np.ndarray:
-        """The undiscounted return of each episode whose end is here, [E] float64; not of those broken off."""
+        """The undiscounted return of each episode that is here from its beginning to its end, [E] float64."""
         last = np.flatnonzero(self.ends)
         returns = np.diff(np.cumsum(self.reward, dtype=np.float64)[last], prepend=0.0)
-        return returns if self.broken_off is None else returns[~self.broken_off[last]]
+        whole = np.ones(last.shape, bool)
+        if self.broken_off is not None:
+            whole &= ~self.broken_off[last]
+        if self.begun_before is not None and last.size:
+            whole &= ~self.begun_before[np.concatenate([[0], last[:-1] + 1])]
+        return returns[whole]
 
     @cached_property
     def moments(self) -> Any:
@@ -170,17 +192,17 @@ class DatasetFile:
         return {"type": "Dataset", **vars(self)}
 
 
-def named_arrays(name: str, value: Any) -> Iterator[tuple[str, np.ndarray]]:
-    """Lists (name, array) of what is an array, or a dict of such: the parts of a dict as "NAME/PART"."""
+def named_arrays(name: str, value: Any, spelt: Callable[[str], str] = str) -> Iterator[tuple[str, np.ndarray]]:
+    """Lists (name, array) of what is an array, or a dict of such: the parts of a dict as "NAME/PART", each as spelt."""
     if isinstance(value, dict):
         for part in sorted(value):
-            yield from named_arrays(f"{name}/{part}", value[part])
+            yield from named_arrays(f"{name}/{spelt(part)}", value[part], spelt)
     else:
         yield name, value
 
 
 def alike(one: Space, other: Space, bounds: bool) -> bool:
-    """Tells whether arrays of one space can stand for those of another one.
+    """Returns whether arrays of one space can stand for those of another one.
 
     Args:
         one, other: the spaces.
@@ -230,6 +252,7 @@ def _bounds(space: Box | Discrete | MultiDiscrete) -> str:
 
 def _numbers(name: str, given: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """Returns a copy as numbers of a dtype, which cannot be written to; refuses other shapes, and what is no number."""
+    _refuse_masked(name, given)
     try:
         array = np.asarray(given)
     except ValueError as error:  # a ragged list
@@ -249,11 +272,20 @@ def _numbers(name: str, given: Any, shape: tuple[int, ...], dtype: np.dtype) -> 
 
 
 def _flags(name: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:
+    _refuse_masked(name, given)
     array = np.array(given)
     if array.shape != shape or array.dtype.kind != "b":
         raise ConfigError(name, f"{array.dtype}{list(array.shape)}", f"give truth values {list(shape)}")
     array.flags.writeable = False
     return array
+
+
+def _refuse_masked(name: str, given: Any) -> None:
+    """Refuses an array with entries that are masked out, whose mask a plain array does not have."""
+    parts = given if isinstance(given, (list, tuple)) else [given]
+    count = sum(int(np.ma.count_masked(part)) for part in parts if isinstance(part, np.ma.MaskedArray))
+    if count:
+        raise ConfigError(name, f"an array with entries masked out, {count:,} of them", MASKED)
 
 
 def _finite(name: str, array: np.ndarray) -> np.ndarray:

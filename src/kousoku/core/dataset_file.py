@@ -11,15 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from .dataset import ARRAYS, BROKEN_OFF, Dataset, DatasetFile, absolute, named_arrays
-from .errors import ConfigError
+from .dataset import ARRAYS, MARKS, Dataset, DatasetFile, absolute, named_arrays
+from .errors import ConfigError, shorten
 from .output_file import output_file
 from .spaces import Box, Dict, Discrete, MultiDiscrete, Space
 
 ABOUT = "about"
+SPELT = "keys_spelt"
+"""Says that keys are in the arrays' names as `_spelt` returns them; it is there where a key has "~" or "/" only."""
 SUFFIX = ".npz"
 FORMAT = 1
 GIVE = "give a kousoku.Dataset, or the .npz file of one that `kousoku.save_dataset` wrote"
+MAKE = (
+    "make its arrays a kousoku.Dataset(obs, action, reward, terminated, truncated, next_obs, ...): `terminals` "
+    "elsewhere are terminated, `timeouts` are truncated, and next_obs has to be given"
+)
+HDF5 = b"\x89HDF\r\n\x1a\n"
+"""What files of that kind begin with."""
 
 
 def save_dataset(data: Dataset, path: str | os.PathLike[str]) -> Dataset:
@@ -41,8 +49,12 @@ def save_dataset(data: Dataset, path: str | os.PathLike[str]) -> Dataset:
     if target.suffix != SUFFIX:
         raise ConfigError("path", str(path), f"use a name that ends in {SUFFIX}")
     spaces = {name: _told(getattr(data, name)) for name in ("observation_space", "action_space")}
-    about = json.dumps({"format": FORMAT, "env": data.env, **spaces})
-    arrays = {path: array for name in data.held for path, array in named_arrays(name, getattr(data, name))}
+    held = [(name, getattr(data, name)) for name in data.held]
+    arrays = {path: array for name, value in held for path, array in named_arrays(name, value, _spelt)}
+    spelt = (
+        {} if {path for name, value in held for path, _ in named_arrays(name, value)} == set(arrays) else {SPELT: True}
+    )
+    about = json.dumps({"format": FORMAT, "env": data.env, **spaces, **spelt})
     part = target.with_name(target.name + ".part")
     try:
         with part.open("wb") as file:
@@ -64,20 +76,21 @@ def load_dataset(path: str | os.PathLike[str]) -> Dataset:
     target = absolute(path)
     if not os.path.isfile(target):
         raise ConfigError("dataset", str(path), f"there is no such file; {GIVE}")
+    _check_kind(str(path), target)
     try:
         with np.load(target, allow_pickle=False) as file:
-            about = json.loads(str(file[ABOUT]))
+            about = json.loads(str(_plain(ABOUT, file)))
             if about["format"] != FORMAT:
                 fix = f"it has format {about['format']!r}, and this version of Kousoku reads format {FORMAT}"
                 raise ConfigError("dataset", str(path), f"{fix}; install the one that wrote it")
-            arrays = {name: _gathered(name, file) for name in ARRAYS}
-            broken_off = file[BROKEN_OFF] if BROKEN_OFF in file.files else None
-        spaces = {name: _space(about[name]) for name in ("observation_space", "action_space")}
+            spaces = {name: _space(about[name]) for name in ("observation_space", "action_space")}
+            kept = [*ARRAYS, *(name for name in MARKS if name in file.files)]
+            arrays = {name: _gathered(name, _space_of(name, spaces), file, about.get(SPELT, False)) for name in kept}
     except (OSError, ValueError, EOFError, KeyError, TypeError, zipfile.BadZipFile) as error:
         if isinstance(error, ConfigError):
             raise
         raise ConfigError("dataset", str(path), f"it is damaged or none ({error!r}); {GIVE}") from error
-    return Dataset(**arrays, **spaces, env=about.get("env"), path=target, broken_off=broken_off)
+    return Dataset(**arrays, **spaces, env=about.get("env"), path=target)
 
 
 def as_dataset(given: Any) -> Dataset | DatasetFile | None:
@@ -103,7 +116,10 @@ def with_numbers(data: Dataset | DatasetFile) -> Dataset:
         return data
     if data.path is None or not os.path.isfile(data.path):
         where = "it was made in Python" if data.path is None else "the file is not there"
-        raise ConfigError("dataset", data.path or data.hash, f"{where}; give the agent, with its data set, again")
+        ways = "`kousoku resume RUN --dataset FILE`, or in Python agent=ks.make_agent(..., dataset=FILE)"
+        raise ConfigError(
+            "dataset", data.path or data.hash, f"{where}; give the agent, with its data set, again: {ways}"
+        )
     found = load_dataset(data.path)
     if found.hash != data.hash:
         fix = f"the run learned from other numbers, {data.hash}, and these are {found.hash}; restore the file"
@@ -116,14 +132,54 @@ def of_described(told: dict[str, Any]) -> DatasetFile:
     return DatasetFile(**{name: told[name] for name in ("path", "hash", "transitions", "env")})
 
 
-def _gathered(name: str, file: Any) -> Any:
-    """Returns an array by its name, or a dict of those whose names begin with it."""
-    if name in file.files:
+def _spelt(part: str) -> str:
+    """Returns a key of a Dict as names of arrays have it, where "/" stands between keys: as in a JSON pointer."""
+    return part.replace("~", "~0").replace("/", "~1")
+
+
+def _space_of(name: str, spaces: dict[str, Space]) -> Space | None:
+    """Returns the space that an array's entries are in; None of numbers and flags."""
+    if name == "action":
+        return spaces["action_space"]
+    return spaces["observation_space"] if name in ("obs", "next_obs") else None
+
+
+def _gathered(name: str, space: Space | None, file: Any, spelt: bool) -> Any:
+    """Returns an array by its name, or those of a Dict by theirs; where no key needed it, none is spelt otherwise."""
+    if isinstance(space, Dict):
+        names = {part: _spelt(part) if spelt or "/" in part else part for part in space.spaces}
+        return {part: _gathered(f"{name}/{names[part]}", inner, file, spelt) for part, inner in space.spaces.items()}
+    return _plain(f"{name}.npy", file)  # the whole name: a key may end in .npy itself
+
+
+def _plain(name: str, file: Any) -> np.ndarray:
+    """Returns an array of numbers or text; refuses one of Python objects, which would be executed to be read."""
+    try:
         return file[name]
-    parts = sorted({path[len(name) + 1 :].split("/")[0] for path in file.files if path.startswith(f"{name}/")})
-    if not parts:
-        raise KeyError(name)
-    return {part: _gathered(f"{name}/{part}", file) for part in parts}
+    except ValueError as error:
+        raise ValueError(f"{name} is damaged, or an array of Python objects, which are not read") from error
+
+
+def _check_kind(given: str, target: str) -> None:
+    """Refuses a file of another kind, and arrays that `save_dataset` did not write, saying what may be made of them.
+
+    Raises:
+        ConfigError: naming the arrays that are there.
+    """
+    try:
+        with open(target, "rb") as file:
+            start = file.read(len(HDF5))
+        if start == HDF5:
+            raise ConfigError("dataset", given, f"it is an HDF5 file; read it with h5py, and {MAKE}")
+        if not zipfile.is_zipfile(target):
+            raise ConfigError("dataset", given, f"it is damaged or none (no .npz file); {GIVE}")
+        with zipfile.ZipFile(target) as file:
+            names = [name.removesuffix(".npy") for name in file.namelist()]
+    except (OSError, zipfile.BadZipFile) as error:
+        raise ConfigError("dataset", given, f"it is damaged or none ({error!r}); {GIVE}") from error
+    if ABOUT not in names:
+        found = f"it holds the arrays {shorten(names, 160)}" if names else "it holds nothing"
+        raise ConfigError("dataset", given, f"it is damaged or none: {found}; {MAKE}")
 
 
 def _told(space: Space) -> dict[str, Any]:

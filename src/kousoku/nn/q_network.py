@@ -25,6 +25,9 @@ from .torso import BODIES, RECURRENT, Body, Torso, body_for, torso_for
 QFunction = Callable[[Any], Float[Array, " A"]]
 """From one observation to every action's value: a pytree whose float32 arrays are its parameters."""
 
+FORGETFUL = "leave it out, or use 'pqn': the buffer keeps single steps, not what was remembered before them"
+"""What is advised where a network remembers, and its agent learns from single steps."""
+
 QNetworkBuilder = Callable[[Space, Space, PRNGKeyArray], QFunction]
 """(observation space, action space, key) -> network of action values."""
 
@@ -243,17 +246,21 @@ def check_discrete(space: Space) -> Discrete:
     return space
 
 
-def check_q_network(network: Any, observation_space: Space, action_space: Discrete, obs: Any) -> None:
+def check_q_network(
+    network: Any, observation_space: Space, action_space: Discrete, obs: Any, remembers: bool = False
+) -> None:
     """Refuses what a builder of one's own returned if it would not learn.
 
     Args:
         network: what the builder returned.
         observation_space, action_space: the environment's.
         obs: the shapes of an observation.
+        remembers: whether the agent keeps what a `RecurrentQNetwork` remembers.
 
     Raises:
         ConfigError: for what is no function, a leaf that is no array of float32, observations that it does not take,
-            or values that are not one float32 for each action.
+            a network that remembers where the agent does not keep it, another carry than it began with, or values that
+            are not one float32 for each action.
     """
     name = getattr(network, "__qualname__", type(network).__name__)
     if not callable(network):
@@ -262,13 +269,27 @@ def check_q_network(network: Any, observation_space: Space, action_space: Discre
     if not leaves or not all(eqx.is_array(leaf) and leaf.dtype == jnp.float32 for leaf in leaves):
         fix = "it needs parameters, arrays of float32 all of them; mark other fields eqx.field(static=True)"
         raise ConfigError("network", name, fix)
+    if isinstance(network, RecurrentQNetwork) and not remembers:
+        raise ConfigError("network", name, FORGETFUL)
     try:
-        q = jax.eval_shape(network, obs)
+        q = _values_of(network, obs)
     except (AttributeError, TypeError, ValueError, IndexError) as error:
         why = str(error).strip().splitlines()[0]
         fix = f"it does not take observations of {shorten(observation_space, 80)}: {why}"
         raise ConfigError("network", name, fix) from error
+    if isinstance(network, RecurrentQNetwork):
+        (q, after), before = q, jax.eval_shape(network.initial_carry)
+        if not eqx.tree_equal(after, before):
+            fix = f"its carry begins as {shorten(before)} and is {shorten(after)} after a step; it has to stay alike"
+            raise ConfigError("network", name, fix)
     shape, dtype = getattr(q, "shape", None), getattr(q, "dtype", None)
     if shape != (action_space.n,) or dtype != jnp.float32:
         fix = f"it returns {dtype}{list(shape or ())}; a value for each action is float32[{action_space.n}]"
         raise ConfigError("network", name, fix)
+
+
+def _values_of(network: Any, obs: Any) -> Any:
+    """Returns the shapes of what a network makes of an observation; of one that remembers, with the carry after it."""
+    if not isinstance(network, RecurrentQNetwork):
+        return jax.eval_shape(network, obs)
+    return jax.eval_shape(lambda obs: network(obs, network.initial_carry()), obs)

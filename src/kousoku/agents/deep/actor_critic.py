@@ -276,7 +276,7 @@ def scaled_rewards(
 
 
 def is_recurrent(carry: Any) -> bool:
-    """Tells whether a network carries anything from step to step."""
+    """Returns whether a network carries anything from step to step."""
     return bool(jax.tree.leaves(carry))
 
 

@@ -216,7 +216,7 @@ class ActorQAgent(Agent):
         actions, observations = check_learnable(spec.action_space, self.policy), spec.observation_space
         network = self.network(observations, actions, key)
         obs = jax.eval_shape(observations.sample, key)
-        check_actor_q(network, observations, actions, obs, self.policy)
+        check_actor_q(network, observations, actions, obs, self.policy, self.network)
         learned = Learned(network.actor, self.first_log_temperature())
         state = ActorQState(
             network=network,

@@ -190,7 +190,7 @@ def targets_of(critics: Any, batch: Batch, following: Outputs, follows: Follows)
 
 
 def is_counted(action: Array) -> bool:
-    """Tells whether actions are Discrete ones, of which critics value all at once."""
+    """Returns whether actions are Discrete ones, of which critics value all at once."""
     return jnp.issubdtype(action.dtype, jnp.integer)
 
 
@@ -261,5 +261,5 @@ def _loss_of(
 
 
 def has_target(critics: Any) -> bool:
-    """Tells whether targets are by an older copy of the critics; by themselves, where they have batch statistics."""
+    """Returns whether targets are by an older copy of the critics; by themselves, where they have batch statistics."""
     return not has_statistics(critics)

@@ -19,7 +19,7 @@ from ...core.errors import ConfigError, check_flag, check_number, check_size
 from ...core.timestep import ReplayBatch, Transition
 from ...nn.atoms import DistributionalQNetwork
 from ...nn.noisy import is_noisy, with_noise
-from ...nn.q_network import QNetworkBuilder, QNetworkConfig
+from ...nn.q_network import FORGETFUL, QNetworkBuilder, QNetworkConfig
 from ...ops import losses
 from ...ops.across import mean_over
 from ...ops.munchausen import munchausen_target
@@ -106,7 +106,7 @@ class DQN(Agent):
         Van Hasselt, Guez and Silver, Deep reinforcement learning with double Q-learning, arXiv:1509.06461, equation 4.
         Wang et al., Dueling network architectures for deep reinforcement learning, arXiv:1511.06581, equation 9.
         Lillicrap et al., Continuous control with deep reinforcement learning, arXiv:1509.02971, algorithm 1 (tau).
-        Hessel et al., Rainbow, arXiv:1710.02298, section 2 (n_step).
+        Hessel et al., Rainbow, arXiv:1710.02298, "Extensions to DQN" (n_step).
         Schaul et al., Prioritized experience replay, arXiv:1511.05952, algorithm 1 (prioritised).
         Bellemare, Dabney and Munos, A distributional perspective on reinforcement learning, arXiv:1707.06887,
         algorithm 1 (distribution="categorical").
@@ -148,8 +148,7 @@ class DQN(Agent):
         _ = self.learns_from  # checks what it is made of
         check_q_settings(self)
         if isinstance(self.network, QNetworkConfig) and self.network.recurrent is not None:
-            fix = "leave it out, or use 'pqn': the buffer keeps single steps, not what was remembered before them"
-            raise ConfigError("recurrent", self.network.recurrent, fix)
+            raise ConfigError("recurrent", self.network.recurrent, FORGETFUL)
         check_flag("double", self.double)
         check_size("target_period", self.target_period)
         check_number("tau", self.tau, low=0, high=1, open_low=True)

@@ -94,7 +94,8 @@ def divide(num_envs: int, here: int, per_env: int, minibatches: int, axis: str |
     whole = num_strata(num_envs, per_env, minibatches)
     groups, rest = divmod(here * whole, num_envs)
     if rest or not groups:
-        raise ConfigError("devices", num_envs // here, f"the environments lie in {whole} strata; use a divisor of that")
+        lie = "1 stratum" if whole == 1 else f"{whole} strata"
+        raise ConfigError("devices", num_envs // here, f"the environments lie in {lie}; use a divisor of that")
     first = jnp.int32(0) if axis is None else jax.lax.axis_index(axis) * groups
     return Division(first + jnp.arange(groups, dtype=jnp.int32), here, per_env, minibatches)
 

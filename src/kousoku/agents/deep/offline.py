@@ -126,9 +126,10 @@ class OfflineAgent(Agent):
 
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> OfflineState:
         check_has_numbers(spec)
-        actions, observations = check_learnable(spec.action_space, self.policy), spec.observation_space
+        actions, observations = check_learnable(spec.action_space, self.policy, True), spec.observation_space
         network = self.network(observations, actions, key)
-        check_actor_q(network, observations, actions, jax.eval_shape(observations.sample, key), self.policy)
+        obs = jax.eval_shape(observations.sample, key)
+        check_actor_q(network, observations, actions, obs, self.policy, self.network)
         beside = self.beside(network, spec, key)
         learned = {"actor": network.actor, "critics": beside.get("critics", ()), "value": beside.get("value")}
         return OfflineState(

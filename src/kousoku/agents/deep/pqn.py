@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -128,12 +129,13 @@ class PQN(Agent):
         """Rollouts whose environments devices share by whole strata of the minibatches."""
         for name in ("num_envs", "num_steps", "minibatches"):
             check_size(name, getattr(self, name))
-        per_env = 1 if self._is_recurrent() else self.num_steps
-        strata = num_strata(self.num_envs, per_env, self.minibatches)
+        strata = num_strata(self.num_envs, 1 if self._is_recurrent() else self.num_steps, self.minibatches)
+        if not isinstance(self.network, QNetworkConfig) and self.num_envs % self.minibatches == 0:
+            strata = math.gcd(strata, num_strata(self.num_envs, 1, self.minibatches))  # one's own may remember, too
         return Rollouts(self.num_envs, self.num_steps, self.num_envs * self.num_steps // self.minibatches, strata)
 
     def _is_recurrent(self) -> bool:
-        """Tells whether its network remembers, and so learns from whole sequences."""
+        """Returns whether its network remembers, and so learns from whole sequences."""
         return isinstance(self.network, QNetworkConfig) and self.network.recurrent is not None
 
     def optimiser(self) -> optax.GradientTransformation:
@@ -141,7 +143,7 @@ class PQN(Agent):
         return optax.scale_by_radam(eps=self.adam_epsilon)  # pyright: ignore[reportArgumentType]
 
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> PQNState:
-        network = build_q_network(self.network, spec, key)
+        network = build_q_network(self.network, spec, key, remembers=True)
         return PQNState(network, init_optimiser(network, self.optimiser()), jnp.int32(0))
 
     def adopt(self, fresh: PQNState, trained: PQNState) -> PQNState:

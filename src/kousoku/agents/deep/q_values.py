@@ -12,7 +12,14 @@ from ...core.action_mask import check_mask
 from ...core.env import EnvSpec
 from ...core.errors import check_number
 from ...nn.fits import check_builder, check_has_numbers
-from ...nn.q_network import QFunction, QNetworkBuilder, QNetworkConfig, check_discrete, check_q_network
+from ...nn.q_network import (
+    QFunction,
+    QNetworkBuilder,
+    QNetworkConfig,
+    RecurrentQNetwork,
+    check_discrete,
+    check_q_network,
+)
 from ...ops import exploration
 from ...ops.schedules import check_schedule
 from .gradients import check_learning_rate
@@ -20,8 +27,10 @@ from .gradients import check_learning_rate
 choose_epsilon_greedy = kernel(exploration.epsilon_greedy)
 
 
-def build_q_network(builder: QNetworkBuilder, spec: EnvSpec, key: PRNGKeyArray) -> QFunction:
-    """Builds the network for an environment.
+def build_q_network(
+    builder: QNetworkBuilder, spec: EnvSpec, key: PRNGKeyArray, remembers: bool = False
+) -> QFunction | RecurrentQNetwork:
+    """Builds the network for an environment; of one's own one that remembers only for an agent that does.
 
     Raises:
         ConfigError: for spaces that it cannot learn, or a network that does not fit them.
@@ -31,7 +40,7 @@ def build_q_network(builder: QNetworkBuilder, spec: EnvSpec, key: PRNGKeyArray) 
     check_mask(observations, actions)
     network = builder(observations, actions, key)
     if not isinstance(builder, QNetworkConfig):
-        check_q_network(network, observations, actions, jax.eval_shape(observations.sample, key))
+        check_q_network(network, observations, actions, jax.eval_shape(observations.sample, key), remembers)
     return network
 
 

@@ -152,7 +152,7 @@ def named(strategy: str | type) -> Callable[..., Any]:
 
 
 def keeps_mean(strategy: Any) -> bool:
-    """Tells whether a strategy is a distribution with a mean; otherwise it is a population."""
+    """Returns whether a strategy is a distribution with a mean; otherwise it is a population."""
     return callable(getattr(strategy, "get_mean", None))
 
 

@@ -155,5 +155,5 @@ def known(problem: Problem, sweeps: Sweeps) -> Values:
 
 
 def is_concrete(x: Array | np.ndarray) -> bool:
-    """Tells whether a value can be looked at now, rather than when a traced program runs."""
+    """Returns whether a value can be looked at now, rather than when a traced program runs."""
     return not isinstance(x, Tracer)

@@ -117,14 +117,25 @@ def replayed(folder: Path | None, agent: Agent, env: Env, env_id: str, member: i
     places = [former_checkpoints.place_in(saved.format, path) for path in tree_io.paths(shapes)]
     found = [leaves[place][member] if place in leaves else None for place in places]
     data = jax.tree.unflatten(jax.tree.structure(shapes), found).data
-    rows = collector.kept_transitions(data, saved.progress.step // collector.iteration_steps)
+    iterations = saved.progress.step // collector.iteration_steps
+    rows = collector.kept_transitions(data, iterations)
     clipped = jax.device_get(jax.vmap(jax.vmap(lambda action: clip_to(env.action_space, action)))(rows.action))
     rows = eqx.tree_at(lambda t: t.action, rows, clipped)
-    return _joined(rows, env, env_id, rows.reward.size)
+    limit = None if isinstance(env, HostEnv) else env.time_limit  # first episodes on the host begin at 0, all of them
+    return _joined(rows, env, env_id, rows.reward.size, collector.begun_before(iterations, limit))
 
 
-def _joined(rows: Transition, env: Env, env_id: str, steps: int) -> Dataset:
-    """Returns the first transitions of [B, T, ...], slot by slot, as a data set; the last of each slot ends there."""
+def _joined(rows: Transition, env: Env, env_id: str, steps: int, begun_before: np.ndarray | None = None) -> Dataset:
+    """Returns the first transitions of [B, T, ...], slot by slot, as a data set; the last of each slot ends there.
+
+    Args:
+        rows: the transitions.
+        env, env_id: where they were made, and its name.
+        steps: how many.
+        begun_before: [B] whether the first of each slot is in an episode's midst; None for nowhere.
+    """
+    midway = np.zeros(np.shape(rows.truncated), bool)
+    midway[:, 0] = False if begun_before is None else begun_before
     last = np.zeros(np.shape(rows.truncated), bool)
     last[:, -1] = True
     joined: Any = jax.tree.map(lambda x: np.asarray(x).reshape(-1, *x.shape[2:])[:steps], rows)
@@ -143,4 +154,5 @@ def _joined(rows: Transition, env: Env, env_id: str, steps: int) -> Dataset:
         actions,
         env_id,
         broken_off=broken_off,
+        begun_before=midway.reshape(-1)[:steps] if midway.any() else None,
     )
