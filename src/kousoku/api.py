@@ -31,9 +31,10 @@ from .training.config import MAX_SEED, TrainConfig
 from .training.evaluation.film import MAX_FRAMES, MOST_FILMS, is_drawable, policy_film, random_policy
 from .training.fine_tuning import TrainedMember
 from .training.guards.interrupt import StopRequest, is_left_to_caller, stop_on_signals
-from .training.io import checkpoints, files, provenance, run_folder
+from .training.io import checkpoints, files, folder_lock, provenance, run_folder
 from .training.io.env_config import env_json
 from .training.io.rebuild import begun_for, check_agent
+from .training.loop.make_loop import check_goal
 from .training.loop.results import Trained
 from .training.loop.train import train as run_training
 from .training.metrics.metric_sums import recorded_by_default
@@ -191,25 +192,27 @@ def resume(
     """
     provenance.tell_upgraded()
     path = folder_of(path)
-    config, folder = run_folder.read_config(path), files.typed(path)
-    facts = run_folder.status(folder)
+    config, place = run_folder.read_config(path), files.Location.of(path)
+    folder = place.absolute
+    facts = run_folder.status(place.typed)
     changes = {"steps": steps, "devices": devices, "progress": progress, "on_report": on_report}
     made_agent, made_env, asked = asked_again(path, config, agent, env, **changes)
     made_agent = made_agent.for_env(made_env.spec)
     check_agent(made_agent, config)
     if facts.get("status") == "finished" and facts["steps"] >= asked.steps and run_folder.is_whole(folder):
         if steps is None and not (folder / viz.REPORT).is_file():
-            return _with_report(load(path, agent=agent, env=env))
+            with folder_lock.locked(place.here):  # and away with what a process that was killed has left of its own
+                return _with_report(load(place.here, agent=agent, env=env))
         raise ConfigError("resume", str(path), f"it has come to its end, {facts['steps']} steps; ask for more steps")
-    if asked.steps < checkpoints.last_step(folder):
-        raise ConfigError("steps", steps, f"the run is at {checkpoints.last_step(folder)}; ask for no fewer")
+    if steps is not None:
+        check_goal(made_agent, asked.steps, checkpoints.last_step(folder))
     begin_with = None if checkpoints.last_step(folder) else _trained_member(asked)
     told: dict[str, Any] = {"begun_for": begun_for(config)} | (
         {"sources": config["sources"]} if "sources" in config else {}
     )
     if "sources" in told and steps is not None:
         told["sources"]["run"]["steps"] = GIVEN
-    return _reported(run_training(made_agent, made_env, asked, config["env"], folder, begin_with, told))
+    return _reported(run_training(made_agent, made_env, asked, config["env"], place, begin_with, told))
 
 
 def _trained_member(config: TrainConfig) -> TrainedMember | None:
@@ -226,6 +229,9 @@ def _trained_member(config: TrainConfig) -> TrainedMember | None:
     if not isinstance(given, (str, os.PathLike)):
         raise ConfigError("init_from", given, "give a run, or the name of its folder")
     run_folder.check_is_run("init_from", given)
+    if not run_folder.read_config(files.typed(given))["env"].get("registered"):
+        fix = f"its environment was made in Python and has no id: init_from=ks.load({str(given)!r}, env=env)"
+        raise ConfigError("init_from", str(given), fix)
     return load(files.typed(given)).trained_member("init_member", config.init_member)
 
 
@@ -237,14 +243,14 @@ def _reported(trained: Trained) -> Run:
         trained = dataclasses.replace(trained, stopped_by=stop.signal)
         run = Run(trained.record, trained, [])
     if run.stopped_by is not None and not is_left_to_caller():
-        _end_asasked_again(run, run.stopped_by)
+        _end_as_asked(run, run.stopped_by)
     if trained.error is not None:
         _mark(trained.error, run)
         raise trained.error
     return run
 
 
-def _end_asasked_again(run: Run, number: int) -> None:
+def _end_as_asked(run: Run, number: int) -> None:
     """Raises the signal that stopped a run once more: it is saved, and the person meant to end more than it."""
     name = signal.Signals(number).name
     StandardError().write(f"kousoku: stopped by {name} {_where(run)}\n")
@@ -280,8 +286,9 @@ def _where(run: Run) -> str:
 
 def _with_report(run: Run) -> Run:
     if run.path is not None:
-        with files.refusals_told(run.path, lambda: "all but its report is saved: `kousoku resume` draws that"):
-            viz.write_report(run.record, run.path)
+        place = files.Location.of(run.path)
+        with files.refusals_told(place, lambda: "all but its report is saved: `kousoku resume` draws that"):
+            viz.write_report(run.record, place.absolute)
     return run
 
 

@@ -32,6 +32,7 @@ from .training.evaluation.policy import Policy
 from .training.fine_tuning import TrainedMember
 from .training.guards.memory_check import check_episodes, check_transitions
 from .training.io import compile_cache
+from .training.io.files import Location
 from .training.io.rebuild import rebuild_both, rebuild_final_state
 from .training.io.tree_io import pick_member
 from .training.loop.results import Trained
@@ -171,8 +172,14 @@ class Run:
         state_leaves: list[np.ndarray],
         agent: Agent | None = None,
         env: Env | None = None,
+        place: Location | None = None,
     ) -> None:
         self.record = record
+        if trained is not None:
+            place = trained.place
+        elif place is None and record.path is not None:
+            place = Location.of(record.path)
+        self._place = place
         self._trained = trained
         self._state_leaves = state_leaves
         self._agent, self._env = agent, env
@@ -180,7 +187,7 @@ class Run:
     def __repr__(self) -> str:
         facts, config = self.record.facts, self.record.config
         what = f"{config['agent']['id']} on {config['env']['id']}"
-        agents = plural(facts["lanes"], "agent")
+        agents = plural(facts["members"], "agent")
         return f"<Run {what}: {agents} x {facts['steps']} steps, {facts['status']}, {self.path}>"
 
     def _repr_html_(self) -> str:
@@ -189,8 +196,8 @@ class Run:
 
     @property
     def path(self) -> Path | None:
-        """The run folder; None if it was not saved."""
-        return self.record.path
+        """The run folder, by a name that leads to it from the working folder as it is; None if it was not saved."""
+        return None if self._place is None else self._place.here
 
     @property
     def report(self) -> Path | None:

@@ -45,11 +45,12 @@ def load(
     """
     check_started_with(agent, env)
     path = folder_of(path)
-    config, folder = run_folder.read_config(path), files.typed(path)
+    config, place = run_folder.read_config(path), files.Location.of(path)
+    folder = place.typed
     if checkpoint is not None or not run_folder.has_ended(path):
         saved = checkpoints.newest(folder) if checkpoint is None else checkpoints.kept(folder, checkpoint)
         if saved is not None:
-            trained = unfinished(*asked_again(path, config, agent, env), config, folder, saved)
+            trained = unfinished(*asked_again(path, config, agent, env), config, place, saved)
             if checkpoint is None:
                 at = f"it is read as its checkpoint at step {saved.progress.step} holds it"
                 warnings.warn(f"{folder} has not come to its end: {at}", RunWarning, stacklevel=2)
@@ -57,7 +58,7 @@ def load(
     record, leaves = run_folder.load(path)
     if record.facts["status"] == run_folder.UNFINISHED:
         warnings.warn(f"{folder} was ended before it was evaluated", RunWarning, stacklevel=2)
-    return Run(record, None, leaves, agent, env)
+    return Run(record, None, leaves, agent, env, place)
 
 
 @understood()

@@ -61,6 +61,7 @@ def test_settings_that_cannot_work(settings, message):
 
 
 WRONG_TYPES = """
+from fractions import Fraction
 import jax.numpy as jnp
 import kousoku as ks
 import numpy as np
@@ -77,6 +78,11 @@ cases = [
     (dict(sweep={"learning_rate": [np.array([0.1]), 0.2]}), "give a list of numbers, not of arrays"),
     (dict(sweep={"learning_rate": [np.float32(0.1), np.float32(0.1)]}), "give each number once"),
     (dict(sweep={"learning_rate": [jnp.float32(0.1), jnp.float32(0.1)]}), "give each number once"),
+    (dict(sweep={"learning_rate": [Fraction(1, 3), 1 / 3]}), "give each number once"),
+    (dict(sweep={"env.slip": [Fraction(1, 3), 1 / 3]}), "give each number once"),
+    (dict(learning_rate=np.array([0.1, 0.2])), "learning_rate: got array([0.1, 0.2]); use one number; sweep="),
+    (dict(epsilon=np.array([0.1])), 'epsilon: got array([0.1]); use one number; sweep={"epsilon": [...]} trains'),
+    (dict(discount=jnp.ones(2)), "discount: got Array([1., 1.], dtype=float32); use one number"),
     (dict(sweep={3: [0.1]}), "sweep: got 3; names are texts: give {name: [values]}"),
     (dict(record=None), "record: got None; give a list of names"), (dict(record="info"), "such as ['info']"),
     (dict(eval_max_steps=3 * 10**9), "eval_max_steps: got 3000000000"),

@@ -1,7 +1,10 @@
 """The shell, doing what it should."""
 
 import json
+import os
 import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ import records
 import kousoku as ks
 from kousoku.cli import COMMANDS, main, notices
 from kousoku.cli.options import hyper_parameter, literal, number, numbers
+from kousoku.cli.platforms import platforms_checked, unusable_platforms
 from kousoku.run import Run
 from kousoku.viz.payload import payload
 from kousoku.viz.tables import member_name
@@ -95,6 +99,29 @@ def test_a_sweep_of_a_number_that_is_none_by_default(capsys):
 def test_doctor(capsys):
     assert main(["doctor"]) == 0
     assert "compiler: works" in capsys.readouterr().out
+
+
+PLATFORMS = {
+    "cuda": ("list", 2, "", "kousoku: JAX_PLATFORMS: got 'cuda'; this machine has cpu: unset it, or set it to cpu\n"),
+    "nonsense": ("doctor", 1, "note:     JAX_PLATFORMS: got 'nonsense'; this machine has cpu: unset it", ""),
+}
+
+
+@pytest.mark.slow_because("a new process imports JAX and finds no platform")
+@pytest.mark.parametrize("name", PLATFORMS)
+def test_platforms_that_this_machine_has_not_are_one_line(name):
+    command, status, out, err = PLATFORMS[name]
+    words, environment = [sys.executable, "-m", "kousoku", command], {**os.environ, "JAX_PLATFORMS": name}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (status, err)
+    assert out in done.stdout
+
+
+def test_an_error_is_raised_as_it_is_where_the_platforms_can_be_used(monkeypatch):
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+    assert unusable_platforms() is None
+    with pytest.raises(RuntimeError, match="another"), platforms_checked():
+        raise RuntimeError("another")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -55,7 +55,7 @@ def exact_tables(model: TabularModel, discount: float) -> dict[str, np.ndarray]:
 def curves(
     rng: np.random.Generator, members: int, steps: int, reports: int, speed: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Curves that rise to 1 at the speed of each lane; the first reports see no episode end."""
+    """Curves that rise to 1 at the speed of each member; the first reports see no episode end."""
     step = np.linspace(steps / reports, steps, reports).astype(np.int64)
     learned = 1.0 - np.exp(-speed[None] * step[:, None] / steps)
     noise = rng.normal(size=(reports, members))
@@ -128,7 +128,7 @@ def make(
             "command": f"kousoku train {agent} {env_id} --steps {steps:_} --seeds {members}",
         },
         facts={
-            "status": "finished", "steps": steps, "lanes": total, "episodes": int(12.3 * total * steps / 300),
+            "status": "finished", "steps": steps, "members": total, "episodes": int(12.3 * total * steps / 300),
             "seconds": 0.4123, "compile_seconds": 1.31, "steps_per_second": total * steps / 0.4123,
             "started": "2026-11-21T09:14:00+00:00",
             "versions": {"python": "3.11.7", "kousoku": "0.1.0", "jax": "0.10.2", "numpy": "2.4.6"},

@@ -1,6 +1,7 @@
 """The best checkpoint: chosen by the first half of each evaluation's episodes, judged by others."""
 
 import dataclasses
+import json
 from typing import Any
 
 import equinox as eqx
@@ -12,6 +13,7 @@ import pytest
 import kousoku as ks
 from kousoku.core.record import RunRecord
 from kousoku.training.evaluation.evaluate import Episodes
+from kousoku.training.io.files import json_text
 from kousoku.training.io.run_progress import RunProgress
 from kousoku.viz.headline import figures, sentence
 from kousoku.viz.lines import result_lines
@@ -87,6 +89,14 @@ def test_an_evaluation_that_is_not_finite_is_never_better():
     progress = evaluated([[1.0, 1.0]], [[np.nan, 1.0]], [[2.0, 0.0]])
     assert progress.best_at == 300
     assert evaluated([[np.nan, 1.0]], [[1.0, 1.0]]).best_at == 200
+
+
+@pytest.mark.parametrize("mean", [np.nan, np.inf, -np.inf])
+def test_an_evaluation_that_is_not_finite_gives_no_score_and_can_be_saved(mean):
+    progress = evaluated([[1.0, 1.0]], [[mean, 1.0]])
+    assert (progress.score, progress.best_score, progress.best_at) == (None, 1.0, 100)
+    assert json.loads(json_text(progress.told()))["score"] is None
+    np.testing.assert_array_equal(progress.all_curves()["eval_return"][1], np.asarray([mean], np.float32))
 
 
 def test_it_is_kept_in_checkpoints_and_a_former_one_does_not_know():

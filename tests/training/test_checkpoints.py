@@ -324,6 +324,24 @@ def test_a_full_disk_leaves_the_last_checkpoint_and_nothing_else(run, monkeypatc
     assert checkpoints.newest(run).progress.step == 20
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_whatever_ends_the_writing_of_a_checkpoint_leaves_nothing_unfinished(run, monkeypatch, error):
+    def fails(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(array_store, "write", fails)
+    with pytest.raises(error):
+        save(run, 30)
+    assert {path.name for path in (run / "checkpoints").iterdir()} == {f"{step:012d}" for step in (10, 20)}
+
+
+@pytest.mark.parametrize("score", [float("inf"), float("-inf")])
+def test_a_former_checkpoint_with_a_score_that_is_not_finite_is_not_the_best(tmp_path, score):
+    for step, each in ((10, 1.0), (20, score), (30, 0.5)):
+        save(tmp_path, step, each)
+    assert checkpoints.kept(tmp_path, "best").progress.step == 10
+
+
 def _full(*_: object) -> None:
     raise OSError(28, "No space left on device")
 

@@ -258,6 +258,7 @@ REFUSED = [
     ),
     ("GridWorld-v0", {"env.slip": [0.1, 0.2], "env.moves": [4, 8]}, "got 'env.moves'; 4 and 8 make arrays of other"),
     ("GridWorld-v0", {"env.time_limit": [50, 60]}, "got 'env.time_limit'; 50 and 60 change structure, for which prog"),
+    ("GridWorld-v0", {"env.time_limit": [10**7, 10**7 + 1]}, "got 'env.time_limit'; 10000000 and 10000001 change"),
     (
         "GridWorld-v0",
         {"env.observation": [1.0]},
@@ -307,12 +308,13 @@ def test_what_cannot_be_swept_is_refused(env, sweep, message):
 
 SCALARS = """
 import json, tempfile
+from fractions import Fraction
 import jax.numpy as jnp
 import kousoku as ks
 import numpy as np
 told = []
 numpys = list(np.linspace(0.1, 0.3, 2, dtype=np.float32))
-for values in (numpys, [np.float16(0.1)], [jnp.float32(0.1), 0.3], [np.int64(1)]):
+for values in (numpys, [np.float16(0.1)], [jnp.float32(0.1), Fraction(1, 3)], [np.int64(1)]):
     sweep = {"learning_rate": values}
     with tempfile.TemporaryDirectory() as out:
         run = ks.train("q_learning", "FrozenLake-v1", steps=99, sweep=sweep, out=out, eval_episodes=0)
@@ -322,7 +324,7 @@ print(json.dumps(told))
 """
 
 
-def test_numbers_of_numpy_and_jax_are_points_like_pythons():
+def test_numbers_of_numpy_and_jax_and_fractions_are_points_like_pythons():
     """They came as far as the file of metrics, which did not take them, and all that was trained was lost."""
     for kept, points, given in without_types_checked(SCALARS):
         assert kept == points == given

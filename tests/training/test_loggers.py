@@ -129,6 +129,12 @@ class TestTensorBoard:
         assert {step for step, _ in scalars(tmp_path / "tensorboard")} == {100, 300}
 
 
+def test_settings_that_agree_in_six_digits_have_names_of_their_own():
+    points = [{"rate": rate, "epsilon": 0.1, "charts/reward": 0.5} for rate in (0.1234561, 0.1234562)]
+    labels = [label for label, _ in loggers.by_point({"step": 1, "points": points})]
+    assert labels == ["", "rate=0.1234561, epsilon=0.1", "rate=0.1234562, epsilon=0.1"]
+
+
 class TestWandb:
     def test_it_is_told_the_reports(self, logged):
         folder, wandb = logged

@@ -1,6 +1,7 @@
 """A function that is told each report: what it sees, how it stops a run, and what becomes of what it raises."""
 
 import json
+import shutil
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -9,6 +10,7 @@ import pytest
 
 import kousoku as ks
 from kousoku.training.io import checkpoints
+from kousoku.training.io.files import Location, refusals_told
 from kousoku.training.metrics import loggers
 from kousoku.training.metrics.report import check_on_report
 
@@ -205,6 +207,50 @@ def test_the_folder_is_free_again_after_it_failed():
     with pytest.raises(Mistake):
         ks.resume("run", on_report=fail_at(200))
     assert ks.resume("run").record.facts["resumed_at"] == [100, 200]
+
+
+def test_the_working_folder_may_change_meanwhile(tmp_path, monkeypatch):
+    """All of the run is where it began, and its checkpoints, lock and report with it."""
+    there = tmp_path / "there"
+    there.mkdir()
+    monkeypatch.chdir(there)
+
+    def move(report):
+        monkeypatch.chdir(tmp_path)
+
+    run = train(on_report=move, checkpoint_every=100, eval_every=100, log=["tensorboard"], sweep={"epsilon": [0.1, 1]})
+    assert run.path == there / "run"
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+    found = {path.name for path in run.path.iterdir()}
+    assert {"checkpoints", "run.json", "tables.npz", "report.html", "tensorboard"} <= found
+    assert not {"lock", "lock.json"} & found
+    assert str(tmp_path) not in "".join((run.path / name).read_text() for name in ("config.json", "run.json"))
+    monkeypatch.chdir(there)
+    assert (str(run.path), str(run.report)) == ("run", str(Path("run") / "report.html"))
+
+
+def test_a_run_is_found_from_another_working_folder(tmp_path, monkeypatch):
+    (tmp_path / "other").mkdir()
+    run = train()
+    assert str(run.path) == "run"
+    began = Path.cwd()
+    monkeypatch.chdir(tmp_path / "other")
+    assert run.path == began / "run"
+    assert ks.load(run).path == ks.resume(run, steps=700).path == began / "run"
+    assert not list(Path().iterdir())
+
+
+def test_a_run_folder_that_is_removed_meanwhile_is_told():
+    with pytest.raises(FileNotFoundError, match=r"No such file or directory; the run folder is gone, and all that was"):
+        train(on_report=lambda report: shutil.rmtree("run", ignore_errors=True))
+
+
+def test_what_is_left_is_told_of_a_file_in_the_folder_alone(tmp_path):
+    place = Location.of(tmp_path)
+    for file, told in (("own", "[Errno 2] no; a checkpoint"), ("../else", "[Errno 2] no")):
+        with pytest.raises(FileNotFoundError) as caught, refusals_told(place, lambda: "a checkpoint"):
+            raise FileNotFoundError(2, "no", str((tmp_path / file).resolve()))
+        assert str(caught.value).startswith(f"{told}: ")
 
 
 @pytest.mark.parametrize("wrong", [7, "print", [print]])

@@ -26,8 +26,10 @@ from kousoku.nn import ActorCriticConfig, head_for
 from kousoku.training.config import TrainConfig
 from kousoku.training.guards.interrupt import left_to_caller
 from kousoku.training.io import checkpoints, files, provenance
-from kousoku.training.io.folder_lock import LOCK, locked
-from kousoku.training.loop import host, program, results
+from kousoku.training.io.folder_lock import HELD, LOCK, locked
+from kousoku.training.io.run_folder import digest_of
+from kousoku.training.loop import host, program, results, train
+from kousoku.training.loop.make_loop import check_goal
 
 ASKED = {
     "steps": 900, "seeds": 3, "record_every": 100, "eval_episodes": 2, "eval_every": 300, "checkpoint_every": 200,
@@ -356,10 +358,46 @@ def test_killed_before_it_is_evaluated_a_run_is_unfinished_and_what_is_missing_i
     np.testing.assert_array_equal(made.record.evaluation["return"], ks.load(whole).record.evaluation["return"])
 
 
+ITERATIONS = {
+    "rollouts": ("ppo", {"num_envs": 4, "num_steps": 16, "minibatches": 2, "epochs": 1, "hidden": (8,)}, 130, 192),
+    "replay": ("dqn", {"num_envs": 4, "capacity": 64, "learning_starts": 32, "batch_size": 8, "hidden": (8,)}, 66, 68),
+    "generations": ("ars", {"num_directions": 2}, 50, 80),
+}
+
+
+@pytest.mark.by_default("generations")
+@pytest.mark.parametrize("kind", ITERATIONS)
+def test_killed_at_its_end_a_run_whose_steps_are_no_whole_iterations_is_evaluated(monkeypatch, kind):
+    """The last iteration goes beyond the steps that were asked for, which stay as they were asked for."""
+    id, options, steps, reached = ITERATIONS[kind]
+    env = ks.make("CartPole-v1", time_limit=10)
+    with monkeypatch.context() as patch:
+        patch.setattr(results, "_evaluated", lambda *args: kill())
+        with pytest.raises(Killed):
+            ks.train(ks.make_agent(id, **options), env, out="run", steps=steps, eval_episodes=1)
+    assert checkpoints.last_step(Path("run")) == reached
+    made = api.resume("run", env=env)
+    assert (made.record.facts["steps"], made.record.facts["status"]) == (reached, "finished")
+    assert made.record.config["steps"] == steps
+    assert made.report.is_file()
+
+
+@pytest.mark.parametrize("kind", ITERATIONS)
+def test_a_goal_is_refused_where_its_last_iteration_ends_before_the_run_is(kind):
+    id, options, steps, reached = ITERATIONS[kind]
+    agent = ks.make_agent(id, **options).for_env(ks.make("CartPole-v1", time_limit=10).spec)
+    check_goal(agent, steps, reached)
+    with pytest.raises(ConfigError, match=f"the run is at {reached}; ask for no fewer"):
+        check_goal(agent, reached - agent.learns_from.iteration_steps, reached)
+
+
 def test_a_report_that_is_missing_is_made(whole):
     shutil.copytree(whole, "run")
     (Path("run") / "report.html").unlink()
+    files.write_json(Path("run") / LOCK, {"pid": 7, "host": platform.node()})  # of one that was killed just then
+    (Path("run") / HELD).touch()
     assert api.resume("run").report.is_file()
+    assert not any((Path("run") / name).exists() for name in (LOCK, HELD))
     with pytest.raises(ConfigError, match="it has come to its end"):
         api.resume("run")
 
@@ -401,6 +439,69 @@ def test_other_versions_are_told_on_one_line(monkeypatch):
     monkeypatch.setattr(provenance, "versions", lambda: {**now, "kousoku": "9.9"})
     with pytest.warns(RunWarning, match=r"made by other versions \(kousoku 0.1.0, here 9.9\): bits may differ"):
         api.resume("run")
+
+
+def edited(folder, change):
+    """Changes what a run was asked to do, as by hand."""
+    file = Path(folder) / "config.json"
+    asked = json.loads(file.read_text())
+    change(asked)
+    file.write_text(json.dumps(asked))
+
+
+def test_a_configuration_that_is_not_the_one_of_the_checkpoint_is_told(monkeypatch):
+    """One that was edited, and checkpoints of another run; not what a resumed run may change, nor a former one."""
+    stopped(monkeypatch, 2, terminate)
+    place = files.Location.of("run")
+    assert train._last_checkpoint(place).progress.step == 200
+    edited("run", lambda asked: asked.update(steps=1200, record_every=50, command="kousoku train", sources={}))
+    assert train._last_checkpoint(place).progress.step == 200
+    edited("run", lambda asked: asked["agent"].update(learning_rate=0.9))
+    with pytest.warns(RunWarning, match=r"^run.config\.json is not what this checkpoint was made with, at step 200: "):
+        saved = train._last_checkpoint(place)
+    shutil.rmtree("run/checkpoints")
+    checkpoints.save(Path("run"), dataclasses.replace(saved, asked=None), 1)
+    assert train._last_checkpoint(place).asked is None
+
+
+def test_the_digest_is_of_what_decides_and_has_no_warning_of_its_own():
+    env = {"id": "Mine", "registered": False, "code": "a", "functions": None, "fields": {"slip": 0.1}}
+    data = {"path": "here.npz", "hash": "f00", "transitions": 9}
+    asked = {"agent": {"id": "bc", "dataset": data}, "env": env, "seeds": 1, "limit": float("inf")}
+    found = digest_of(asked)
+    moved = {"agent": {"dataset": {**data, "path": "there.npz"}, "id": "bc"}}
+    assert digest_of(asked | moved) == digest_of(asked | {"env": env | {"code": "b"}}) == found
+    for other in ({"seeds": 2}, {"env": env | {"fields": {"slip": 0.2}}}, {"limit": 1.0}):
+        assert digest_of(asked | other) != found
+
+
+GENERATORS = {
+    "jax_threefry_partitionable": (False, "generator threefry2x32, here threefry2x32, not partitionable"),
+    "jax_default_prng_impl": ("rbg", "generator threefry2x32, here rbg"),
+    "jax_default_matmul_precision": ("float32", "products default, here float32"),
+}
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_another_configuration_of_jax_is_told_and_former_checkpoints_do_not_know(name):
+    versions = provenance.made_by()
+    value, told = GENERATORS[name]
+    before = getattr(jax.config, name)
+    jax.config.update(name, value)
+    try:
+        with pytest.warns(RunWarning, match=rf"made by other versions \({told}\): bits may differ"):
+            train._tell_versions(versions)
+        train._tell_versions(provenance.versions())
+    finally:
+        jax.config.update(name, before)
+    train._tell_versions(versions)
+
+
+def test_another_device_is_told():
+    versions = provenance.made_by()
+    assert versions["device"] == "cpu"
+    with pytest.warns(RunWarning, match=r"\(device gpu \(NVIDIA H100\), here cpu\)"):
+        train._tell_versions(versions | {"device": "gpu (NVIDIA H100)"})
 
 
 @pytest.mark.full("covered")

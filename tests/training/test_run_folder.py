@@ -140,8 +140,23 @@ def test_a_pickle_in_disguise_is_refused(copy):
 def test_a_newer_format_is_refused_naming_both(copy):
     facts = json.loads((copy / "run.json").read_text())
     (copy / "run.json").write_text(json.dumps({**facts, "format": 99}))
-    with pytest.raises(ks.ConfigError, match="got 99; this version reads format 1"):
+    with pytest.raises(ks.ConfigError, match="got 99; this version reads formats 1 and 2"):
         ks.load(copy)
+
+
+def test_a_folder_of_the_format_before_is_read_under_todays_names(copy, trained):
+    facts = json.loads((copy / "run.json").read_text())
+    facts["lanes"] = facts.pop("members")
+    (copy / "run.json").write_text(json.dumps({**facts, "format": 1}))
+    with np.load(copy / "tables.npz") as file:
+        arrays = {name.replace("member_", "lane_"): file[name] for name in file.files}
+    assert {"lane_seed", "lane_point"} <= arrays.keys()
+    np.savez(copy / "tables.npz", **arrays)
+    again = ks.load(copy)
+    assert repr(again).startswith(repr(trained).rsplit(",", 1)[0])
+    assert again.record.facts == ks.load(trained.path).record.facts
+    np.testing.assert_array_equal(again.record.member_seed, trained.record.member_seed)
+    np.testing.assert_array_equal(again.record.member_point, trained.record.member_point)
 
 
 def test_states_of_another_environment_are_refused_saying_both(copy):

@@ -14,7 +14,7 @@ from kousoku.viz.estimates import told
 from kousoku.viz.headline import figures, sentence
 from kousoku.viz.lines import evaluation_lines, result_lines
 from kousoku.viz.payload import payload
-from kousoku.viz.text import ascii_only
+from kousoku.viz.text import ascii_only, setting
 
 
 def some(members: int, episodes: int = 10, deep: bool = False, seed: int = 0):
@@ -30,6 +30,14 @@ def of_sweep(levels, members: int = 5, noise: float = 0.1, episodes: int = 10):
     rng = np.random.default_rng(1)
     returns = np.asarray(levels)[record.member_point][:, None] + noise * rng.normal(size=(record.num_members, episodes))
     return records.replaced(record, evaluation=record.evaluation | {"return": returns, "length": returns})
+
+
+def test_settings_that_agree_in_six_digits_are_told_apart():
+    points = ({"learning_rate": 0.1234561}, {"learning_rate": 0.1234562})
+    lines = "\n".join(evaluation_lines(records.replaced(of_sweep([1.0, 2.0]), points=points)))
+    assert all(f"return at learning_rate = {rate}: " in lines for rate in (0.1234561, 0.1234562))
+    assert [setting(point, points) for point in points] == ["learning_rate 0.1234561", "learning_rate 0.1234562"]
+    assert setting(points[0]) == "learning_rate 0.123456"
 
 
 @pytest.mark.by_default("1-False", "1-True", "2-False", "2-True", "3-False", "3-True", "30-False", "4-False", "4-True")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .options import Option, parse
+from .platforms import unusable_platforms
 
 OPTIONS: tuple[Option, ...] = ()
 
@@ -18,6 +19,7 @@ def run(words: Sequence[str]) -> int:
     from ..core.cache_folder import SWITCH
     from ..training.io import compile_cache, provenance
 
+    wrong = unusable_platforms()
     print("versions: " + ", ".join(f"{name} {version}" for name, version in provenance.versions().items()))
     device = provenance.device()
     print(f"device:   {device['count']} x {device['kind']} ({device['platform']}), {device['cores']} cores, ", end="")
@@ -28,9 +30,9 @@ def run(words: Sequence[str]) -> int:
     print(f"cache:    {'; '.join(kept) or 'off'}; `kousoku cache` shows and clears it, {SWITCH}=off switches it off")
     answer = float(jax.jit(lambda x: x + 1.0)(1.0))
     print(f"compiler: {'works' if answer == 2.0 else 'gives wrong results'}")
-    for problem in backends.current().problems():
+    for problem in (*backends.current().problems(), *([wrong] if wrong else [])):
         print(f"note:     {problem}")
-    return 0 if answer == 2.0 else 1
+    return 0 if answer == 2.0 and not wrong else 1
 
 
 def _kernels() -> str:

@@ -63,7 +63,7 @@ def _network_options(default: Any) -> list[Option]:
 
 
 def _takes_several(annotation: Any) -> bool:
-    """Tells whether values of a type are several numbers, as the widths of layers."""
+    """Returns whether values of a type are several numbers, as the widths of layers."""
     return "tuple" in str(annotation)
 
 

@@ -34,7 +34,7 @@ def map_text(field: str, text: str) -> str:
 
 
 def _names_file(text: str) -> bool:
-    """Tells whether a text looks like a file's name, with its ending or in folders, and not like the rows of a map.
+    """Returns whether a text looks like a file's name, with its ending or in folders, and not like the rows of a map.
 
     Examples:
         >>> [_names_file(text) for text in ("maze.txt", "maps/maze1", "~/maze", "S.G", "S../..G", "ab/cd")]

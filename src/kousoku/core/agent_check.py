@@ -65,7 +65,7 @@ def _check_answers(agent: Agent, spec: EnvSpec, how: dict[str, bool]) -> None:
 
 
 def has_own_methods(agent: Agent, collector: object, methods: dict[str, str]) -> bool:
-    """Tells whether some of the methods that a collector asks of an agent are the person's own.
+    """Returns whether some of the methods that a collector asks of an agent are the person's own.
 
     Args:
         agent: the agent.
@@ -93,7 +93,7 @@ def check_action(field: str, action: Any, space: Space) -> None:
 
 
 def is_like_action(given: Any, space: Space, key: Any) -> bool:
-    """Tells whether something has the structure and shapes of an action, and whole numbers where that has some."""
+    """Returns whether something has the structure and shapes of an action, and whole numbers where that has some."""
     wanted = jax.eval_shape(space.sample, key)
 
     def alike(leaf: Any, like: Any) -> bool:

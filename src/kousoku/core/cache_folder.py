@@ -27,7 +27,7 @@ def chosen_folder() -> Path | None:
 
 
 def is_off() -> bool:
-    """Tells whether the user wants nothing kept: `KOUSOKU_COMPILATION_CACHE` is "off" (or "0")."""
+    """Returns whether the user wants nothing kept: `KOUSOKU_COMPILATION_CACHE` is "off" (or "0")."""
     return os.environ.get(SWITCH, "").lower() in ("0", "off", "no", "false")
 
 
@@ -52,7 +52,7 @@ def cache_root() -> Path | None:
 
 
 def _is_utf8(path: Path) -> bool:
-    """Tells whether a path can be written in UTF-8: not where it holds bytes that are no text."""
+    """Returns whether a path can be written in UTF-8: not where it holds bytes that are no text."""
     try:
         str(path).encode()
     except UnicodeEncodeError:
@@ -61,7 +61,7 @@ def _is_utf8(path: Path) -> bool:
 
 
 def is_trusted(about: os.stat_result) -> bool:
-    """Tells whether what these facts are of was written by the user or root, and nobody else may write it.
+    """Returns whether what these facts are of was written by the user or root, and nobody else may write it.
 
     What is kept is code, so this is asked of folder and file before anything is read, as ssh asks it of keys. Windows
     knows no owners by number: there a user's folder is private by itself.

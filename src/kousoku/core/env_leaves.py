@@ -20,7 +20,7 @@ DECIDES = f"decides what Python does, as `if`, `range` or a shape do, so it has 
 
 
 def is_traced(leaf: Any) -> bool:
-    """Tells whether a leaf is an array or a number, which a compiled program takes as an argument."""
+    """Returns whether a leaf is an array or a number, which a compiled program takes as an argument."""
     if isinstance(leaf, np.ndarray | np.generic):
         return leaf.dtype.kind not in "OSUV"
     return eqx.is_array_like(leaf) and not isinstance(leaf, str | bytes)
@@ -41,7 +41,7 @@ def unhashable_leaves(env: Env) -> Iterator[str]:
 
 
 def has_hash(value: Any) -> bool:
-    """Tells whether a value can be hashed, with all that it holds."""
+    """Returns whether a value can be hashed, with all that it holds."""
     try:
         hash(value)
     except TypeError:

@@ -138,7 +138,7 @@ def timestep_problems(where: str, env: Env, timestep: Timestep) -> Iterator[str]
 
 
 def is_pair(result: Any) -> bool:
-    """Tells whether a reset or a step gave (state, Timestep)."""
+    """Returns whether a reset or a step gave (state, Timestep)."""
     return isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], Timestep)
 
 
@@ -154,7 +154,7 @@ def state_change(before: Any, after: Any) -> str:
 
 
 class _Broken(Exception):
-    """Ends the checks: what comes after needs what could not be traced."""
+    """The end of the checks: what comes after needs what could not be traced."""
 
 
 def _reset(env: Env, key: Any) -> Any:
@@ -236,7 +236,7 @@ def _foreign(name: str, space: Any) -> Iterator[str]:
 
 
 def _fits(space: Space, obs: Any) -> bool:
-    """Tells whether an observation has the shape and a dtype of its space: indices are int32, as tables take them."""
+    """Returns whether an observation has the shape and a dtype of its space: indices are int32, as tables take them."""
     if isinstance(space, Dict):
         fields = space.spaces
         return isinstance(obs, Mapping) and set(obs) == set(fields) and all(_fits(fields[k], obs[k]) for k in fields)

@@ -103,7 +103,7 @@ def nearest(word: str, known: Iterable[str], count: int = 3, least: float = 0.5)
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Tells whether this is a plain number (a Python or NumPy scalar, not a bool): what a constructor can check."""
+    """Returns whether this is a plain number (a Python or NumPy scalar, not a bool): what a constructor can check."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 

@@ -102,7 +102,7 @@ def _file(image: Any, **options: Any) -> bytes:
 
 
 def is_data_url(text: Any) -> bool:
-    """Tells whether a text is an image in a data URL and nothing else: whose bytes begin as those of its kind do."""
+    """Returns whether a text is an image in a data URL and nothing else: whose bytes begin as those of its kind do."""
     found = _URL.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         return False

@@ -8,7 +8,7 @@ OURS = "kousoku"
 
 
 def is_ours(part: Any) -> bool:
-    """Tells whether a class or a function is the library's own.
+    """Returns whether a class or a function is the library's own.
 
     >>> is_ours(is_ours), is_ours(dict)
     (True, False)

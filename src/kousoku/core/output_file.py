@@ -14,7 +14,7 @@ LONGEST = 255
 
 
 def is_elsewhere(name: str) -> bool:
-    """Tells whether a name is an address of another machine or service, as gs://bucket/runs."""
+    """Returns whether a name is an address of another machine or service, as gs://bucket/runs."""
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", name) is not None  # a single letter is a drive
 
 

@@ -38,7 +38,7 @@ class RunRecord:
             steps that shares in schedules are of)}.
         facts: what happened, as JSON: {"status": "finished" | "interrupted" | "diverged" | "unfinished"
             (killed, or still on its way), "trouble" (what became NaN, where; or None), "steps" (done, each member),
-            "lanes" (N), "seconds", "first_block_seconds" (of these, the first block's, which is compiled),
+            "members" (N), "seconds", "first_block_seconds" (of these, the first block's, which is compiled),
             "steps_per_second" (all members), "started" (ISO time), "resumed_at" (steps), "memory" (in MiB),
             "versions": {name: version}, "device": {...}, "episodes" (all members), "best_step" (of the evaluation on
             the way by which the best checkpoint was chosen, where one was made), "cut_evaluations" (how many greedy

@@ -90,7 +90,7 @@ class Registry:
         return self._requirements.get(id.partition("/")[0])
 
     def is_installed(self, id: str) -> bool:
-        """Tells whether the module that the id's suite needs is installed, if it needs one; nothing is imported."""
+        """Returns whether the module that the id's suite needs is installed, if it needs one; nothing is imported."""
         module = self.requirement(id)
         return module is None or importlib.util.find_spec(module) is not None
 

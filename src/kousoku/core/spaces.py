@@ -66,7 +66,7 @@ class Discrete(eqx.Module):
         return jax.random.randint(key, (), 0, self.n, jnp.int32)
 
     def contains(self, x: Any) -> bool:
-        """Tells whether a concrete value is an element."""
+        """Returns whether a concrete value is an element."""
         value = as_array(x)
         return value.shape == () and np.issubdtype(value.dtype, np.integer) and bool(0 <= value < self.n)
 
@@ -89,7 +89,7 @@ class MultiDiscrete(eqx.Module):
         return jax.random.randint(key, self.shape, 0, jnp.asarray(self.nvec, jnp.int32), jnp.int32)
 
     def contains(self, x: Any) -> bool:
-        """Tells whether a concrete value is an element."""
+        """Returns whether a concrete value is an element."""
         value = as_array(x)
         if value.shape != self.shape or not np.issubdtype(value.dtype, np.integer):
             return False
@@ -168,7 +168,7 @@ class Box(eqx.Module):
         return jnp.clip(low * (1 - u) + high * u, low, high)
 
     def contains(self, x: Any) -> bool:
-        """Tells whether a concrete value is an element: whole numbers may be in any box, fractions only in a float one.
+        """Returns whether a concrete value is an element: whole numbers may be in any box, fractions only in floats.
 
         Value and bounds are compared as numbers of the space's dtype where that is a floating point dtype: 0.6 is in
         a float32 box that ends at 0.6, although the float32 nearest to it is larger.
@@ -197,7 +197,7 @@ class Dict(eqx.Module):
         return {name: self.spaces[name].sample(k) for name, k in zip(sorted(self.spaces), keys, strict=True)}
 
     def contains(self, x: Any) -> bool:
-        """Tells whether a concrete value is an element."""
+        """Returns whether a concrete value is an element."""
         if not isinstance(x, Mapping) or set(x) != set(self.spaces):
             return False
         return all(space.contains(x[name]) for name, space in self.spaces.items())

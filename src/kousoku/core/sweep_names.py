@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 
 
 def is_of_env(name: str) -> bool:
-    """Tells whether a name is that of an environment's number."""
+    """Returns whether a name is that of an environment's number."""
     return name.startswith(ENV_PREFIX)
 
 

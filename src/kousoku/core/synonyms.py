@@ -285,7 +285,7 @@ def former_name(thing: object, name: str) -> AttributeError:
 
 
 def _has(kind: type, name: str) -> bool:
-    """Tells whether things of a kind have an attribute, without asking one of them for it."""
+    """Returns whether things of a kind have an attribute, without asking one of them for it."""
     return hasattr(kind, name) or name in getattr(kind, "__annotations__", {})
 
 
@@ -356,7 +356,7 @@ def leading_to(known: Collection[str]) -> list[str]:
 
 
 def is_elsewhere(name: str) -> bool:
-    """Tells whether a name is one of ours, of a setting or of an agent's option, that others are answered with."""
+    """Returns whether a name is one of ours, of a setting or of an agent's option, that others are answered with."""
     ours = {name for names in SAME.values() for name in names} | {name for name, _ in NEAR.values()}
     return _plain(name) in {_plain(name) for name in ours}
 

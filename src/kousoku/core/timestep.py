@@ -64,7 +64,7 @@ def divergence_flag(info: Any) -> Any:
 
 
 def has_divergence_flag(info: Any, axes: int = 0) -> bool:
-    """Tells whether an environment's info, or its shapes, has a flag `diverged`, by which it says that it blew up.
+    """Returns whether an environment's info, or its shapes, has a flag `diverged`, by which it says that it blew up.
 
     Args:
         info: of a step, or of steps with some axes before its own.

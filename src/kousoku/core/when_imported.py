@@ -32,7 +32,8 @@ def _call(module: str, function: str) -> None:
 
 
 class _Finder:
-    """Finds one module as the finders after it do, and has the function called once that is imported; then it is gone.
+    """A finder of one module, which asks the finders after it, has the function called once the module is imported, and
+    is then gone.
 
     To look for the module without importing it, as `importlib.util.find_spec` does, changes nothing.
 
@@ -63,7 +64,7 @@ class _Finder:
 
 
 class _Loader:
-    """Loads as another loader does, and tells the finder afterwards."""
+    """A loader that loads as another one does, and tells the finder afterwards."""
 
     def __init__(self, loader: Loader, finder: _Finder) -> None:
         self.loader, self.finder = loader, finder

@@ -124,7 +124,7 @@ def wrappers_of(env: Env) -> list[Wrapper]:
 
 
 def all_ours(env: Env) -> bool:
-    """Tells whether an environment and all wrappers around it are the library's own."""
+    """Returns whether an environment and all wrappers around it are the library's own."""
     return all(is_ours(type(each)) for each in (*wrappers_of(env), unwrapped(env)))
 
 

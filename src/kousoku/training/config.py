@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import ConfigError, check_choice, check_count, check_flag
+from ..core.errors import ConfigError, check_choice, check_count, check_flag, is_number
 from ..core.spaces import LARGEST
 from ..ops.schedules import USUAL_STEPS
 from .metrics.loggers import check_loggers
@@ -209,6 +209,7 @@ def _listed(name: str, values: Any) -> Sequence[float]:
     listed = [value.item() if getattr(value, "ndim", None) == 0 else value for value in listed]
     if any(hasattr(value, "ndim") for value in listed):
         raise ConfigError(f"sweep[{name!r}]", values, "give a list of numbers, not of arrays")
+    listed = [float(value) if is_number(value) and not isinstance(value, (int, float)) else value for value in listed]
     if any(value is None for value in listed):
         raise ConfigError(f"sweep[{name!r}]", None, "sweep numbers alone, and give None a run of its own")
     for value, count in Counter(value for value in listed if isinstance(value, Hashable)).items():

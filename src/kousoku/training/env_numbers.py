@@ -134,7 +134,7 @@ def _words(held: Any) -> str:
 
 
 def _is_held(value: Any) -> bool:
-    """Tells whether what is held is a number, or an array that is one."""
+    """Returns whether what is held is a number, or an array that is one."""
     if is_number(value):
         return True
     return getattr(value, "shape", None) == () and bool(jnp.issubdtype(value.dtype, np.number))

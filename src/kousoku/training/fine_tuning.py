@@ -71,7 +71,7 @@ def check_adoptable(trained: TrainedMember, agent: Agent, env: Env) -> None:
 
 
 def _looks_alike(one: Space, other: Space) -> bool:
-    """Tells whether agents see elements of both spaces alike: to them a box of floats has no bounds."""
+    """Returns whether agents see elements of both spaces alike: to them a box of floats has no bounds."""
     if isinstance(one, Dict) and isinstance(other, Dict):
         names = one.spaces.keys()
         return names == other.spaces.keys() and all(_looks_alike(one.spaces[n], other.spaces[n]) for n in names)
@@ -108,7 +108,7 @@ def _other_state(trained: TrainedMember, agent: Agent, spec: EnvSpec, state: Any
 
 
 def _with_network_of(trained: TrainedMember, agent: Agent, spec: EnvSpec) -> bool:
-    """Tells whether with the network's options of the run the state would be of the same shapes."""
+    """Returns whether with the network's options of the run the state would be of the same shapes."""
     try:
         same = dataclasses.replace(agent, network=trained.agent.network)  # pyright: ignore[reportAttributeAccessIssue]
     except (AttributeError, TypeError, ConfigError):
@@ -117,7 +117,7 @@ def _with_network_of(trained: TrainedMember, agent: Agent, spec: EnvSpec) -> boo
 
 
 def _makes_another_state(agent: Agent, name: str, value: Any, spec: EnvSpec) -> bool:
-    """Tells whether the agent's state has other leaves with another value of one option."""
+    """Returns whether the agent's state has other leaves with another value of one option."""
     if not isinstance(value, bool | str | int | tuple) or getattr(agent, name) == value:
         return False
     try:

@@ -45,7 +45,7 @@ def fitting_spaces(id: str) -> tuple[list[str], list[str]]:
 
 
 def fits(id: str, spec: EnvSpec) -> bool:
-    """Tells whether an agent can learn in an environment of these spaces."""
+    """Returns whether an agent can learn in an environment of these spaces."""
     key = jax.eval_shape(lambda: jax.random.key(0))
     try:
         jax.eval_shape(functools.partial(AGENTS.make(id).init, spec), key)

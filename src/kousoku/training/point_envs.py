@@ -12,6 +12,7 @@ import numpy as np
 from ..collectors.env_kernel import partition_env
 from ..core.env import Env
 from ..core.errors import ConfigError
+from ..core.point_names import point_texts
 from ..core.sweep_names import env_name, is_of_env
 from ..ops.trees import rows
 from .config import TrainConfig
@@ -57,7 +58,8 @@ def _check_alike(first: tuple[dict[str, float], Any], other: tuple[dict[str, flo
     """
     (before, (arrays, structure)), (after, (other_arrays, other_structure)) = first, other
     changed = [name for name in after if after[name] != before[name]]
-    values = " and ".join(", ".join(f"{setting[name]:g}" for name in changed) for setting in (before, after))
+    texts = point_texts([{name: setting[name] for name in changed} for setting in (before, after)])
+    values = " and ".join(", ".join(each.values()) for each in texts)
     if tree_io.shapes(arrays) != tree_io.shapes(other_arrays):
         near = ", or write 1e-9 for 0" if 0 in (before[changed[0]], after[changed[0]]) else ""
         fix = f"{values} make arrays of other shapes, which one program cannot hold; give each a run of its own{near}"

@@ -113,7 +113,7 @@ class Members(eqx.Module):
 
 
 def is_leaf_number(x: Any) -> bool:
-    """Tells whether a leaf is a number that members may differ in."""
+    """Returns whether a leaf is a number that members may differ in."""
     return is_number(x) or eqx.is_inexact_array(x)
 
 

@@ -44,5 +44,5 @@ def _kept() -> set[str]:
 
 
 def _is_nothing(value: Any) -> bool:
-    """Tells whether a setting is as good as not given: the shell gives an empty sweep where there is none."""
+    """Returns whether a setting is as good as not given: the shell gives an empty sweep where there is none."""
     return value is None or (isinstance(value, Mapping) and not value)

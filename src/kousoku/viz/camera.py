@@ -1,4 +1,4 @@
-"""The camera, and where environments stand: what `viewer/src/stage.ts` has at first, for pictures."""
+"""The camera, and where environments stand: what `viewer/src/player/stage.ts` has at first, for pictures."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from .card import table
 from .chosen_settings import chosen_points, values_by_name
 from .ranking import optimum
 from .style import SERIES
-from .text import ascii_only, interval_text, plain, rows, setting, short, well_formed
+from .text import ascii_only, interval_text, plain, rows, setting, setting_of, short, well_formed
 
 MOST = len(SERIES["light"])
 """Entrants on one environment that have a colour of their own."""
@@ -186,7 +186,7 @@ def _warn_of_cuts(env: str, entrants: Sequence[Entrant]) -> None:
 
 
 def _has_cut(one: Entrant) -> bool:
-    """Tells whether the evaluation ended an episode of these agents: the fact is of all settings of a sweep."""
+    """Returns whether the evaluation ended an episode of these agents: the fact is of all settings of a sweep."""
     record = one.record
     if not record.facts.get("cut_evaluations"):
         return False
@@ -206,10 +206,11 @@ def _entrants(name: str, record: RunRecord, points: Sequence[int]) -> list[tuple
         returns = np.asarray(own.evaluation["return"], np.float64)
         finite = np.asarray(np.isfinite(returns).all(axis=1))
         if not finite.any():
-            broken.append(setting(values))
+            broken.append(setting_of(record, point))
             continue
         rivals = sum(of_env(other) == of_env(values) for other in record.points)
-        label = well_formed(f"{name}: {setting(of_agent(values))}" if rivals > 1 else name)
+        own_setting = setting(of_agent(values), map(of_agent, record.points))
+        label = well_formed(f"{name}: {own_setting}" if rivals > 1 else name)
         entrant = Entrant(label, own, returns[finite].mean(axis=1), int((~finite).sum()))
         found.append((_env_key(own), _env_words(own), entrant))
     if not found:

@@ -164,5 +164,5 @@ def _legend(figure: Figure, ax: Axes) -> None:
 
 
 def has_intervals(group: Group) -> bool:
-    """Tells whether every entrant has enough agents for intervals."""
+    """Returns whether every entrant has enough agents for intervals."""
     return all(len(one.scores) >= FEWEST for one in group.entrants)

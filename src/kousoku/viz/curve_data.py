@@ -57,7 +57,7 @@ def primary_curve(record: RunRecord) -> str | None:
 
 
 def _evaluated_better(record: RunRecord) -> bool:
-    """Tells whether greedy episodes, on the way or after training, returned more than those while training."""
+    """Returns whether greedy episodes, on the way or after training, returned more than those while training."""
     best = float(np.nanmax(record.curves["return"]))
     greedy = (record.curves.get("eval_return"), record.evaluation.get("return"))
     known = [float(np.nanmax(values)) for values in greedy if values is not None and has_values(values)]
@@ -71,7 +71,7 @@ def returns_curve(record: RunRecord) -> str | None:
 
 
 def wants_log_axis(name: str, members: np.ndarray) -> bool:
-    """Tells whether a curve has a logarithmic axis: lengths of episodes that differ by more than a factor of 20."""
+    """Returns whether a curve has a logarithmic axis: lengths of episodes that differ by more than a factor of 20."""
     known = members[np.isfinite(members)]
     return bool(name == "length" and known.size and known.min() > 0 and known.max() > 20 * known.min())
 

@@ -27,7 +27,7 @@ from .headline import title
 from .ranking import optimum, point_order
 from .reports import has_values, is_flat
 from .style import SERIES, colored
-from .text import setting, short
+from .text import setting_of, short
 
 MAX_MEMBERS = 50
 FEW_POINTS = 20
@@ -160,7 +160,7 @@ def _draw(ax: Axes, record: RunRecord, data: Curve, rank: int, point: int) -> No
     if known:
         ax.fill_between(data.step, data.low[:, point], data.high[:, point], color=color, alpha=0.2, linewidth=0)
     several = len(record.points) > 1
-    label = (setting(record.points[point]) if several else "while training") if known else None
+    label = (setting_of(record, point) if several else "while training") if known else None
     width, alpha = (2.2, 1.0) if known else (0.9, 0.45)
     few = "." if np.isfinite(data.mean[:, point]).sum() <= FEW_POINTS else None  # a line of one point is not seen
     line = {"color": color, "linestyle": dashes, "linewidth": width, "alpha": alpha}

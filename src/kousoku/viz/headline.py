@@ -25,7 +25,7 @@ from .ranking import (
     tied_points,
 )
 from .summary import is_bandit, largest_errors, typical_errors
-from .text import compact, duration, setting, short, well_formed
+from .text import compact, duration, setting_of, short, well_formed
 
 
 class Figure(NamedTuple):
@@ -43,7 +43,7 @@ def title(record: RunRecord) -> str:
 
 
 def finished(record: RunRecord) -> bool:
-    """Tells whether the run came to its end."""
+    """Returns whether the run came to its end."""
     return status(record) == "finished"
 
 
@@ -114,7 +114,7 @@ def _settings(record: RunRecord, order: list[int]) -> str:
 
 def which_setting(record: RunRecord, order: list[int]) -> str:
     """Names the first setting of an order of them, and says how many tie with it for the best."""
-    words, tied = setting(record.points[order[0]]), tied_points(record)
+    words, tied = setting_of(record, order[0]), tied_points(record)
     return f"{tied} settings tie for the best; the first ({words})" if tied > 1 else f"the best setting ({words})"
 
 
@@ -122,7 +122,7 @@ def best_setting(record: RunRecord) -> Figure:
     """Returns the best setting of a sweep, with what is said of others that may be as good."""
     order, tied = point_order(record), tied_points(record)
     note = f"the first of {tied} that tie" if tied > 1 else _alike(record, order).removeprefix(", ")
-    return Figure("Best setting", setting(record.points[order[0]]), note)
+    return Figure("Best setting", setting_of(record, order[0]), note)
 
 
 def _alike(record: RunRecord, order: list[int]) -> str:

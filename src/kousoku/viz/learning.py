@@ -23,7 +23,7 @@ from .estimates import how_drawn, statistic
 from .ranking import optimum
 from .reports import has_values
 from .style import colored
-from .text import setting
+from .text import setting_of
 
 MAX_MEMBERS = 50
 MAX_FAINT_CURVES = 40
@@ -247,7 +247,7 @@ def _series(record: RunRecord, data: Curve, order: list[int], when: str = TRAINI
     single, best = len(record.points) == 1, colored(len(record.points))
     return [
         {
-            "name": f"{when}, {_who(record)}" if single else setting(record.points[p]),
+            "name": f"{when}, {_who(record)}" if single else setting_of(record, p),
             "color": rank if rank < best else -1,
             "mean": numbers(data.mean[:, p]),
             "low": numbers(data.low[:, p]) if rank < best else None,

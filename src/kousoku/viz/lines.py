@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..core.point_names import point_texts
 from ..core.record import RunRecord
 from ..core.words import plural
 from . import sources
@@ -54,12 +55,12 @@ def _settings(record: RunRecord, name: str, what: str = "return") -> list[str]:
     if len(record.points) == 1:
         return [f"{name}: {point_told(record, 0, what).words}"]
     order, tied = point_order(record), tied_points(record)
-    marks = overlapping(record, order).tolist()
+    marks, texts = overlapping(record, order).tolist(), point_texts(record.points)
     lines: list[str] = []
     for rank, (point, alike) in enumerate(zip(order, marks, strict=True)):
         tie = "tied best" if tied > 1 else "best"
         mark = f", {tie}" if rank < max(tied, 1) else ", overlaps" if alike else ""
-        label = ", ".join(f"{number} = {value:g}" for number, value in record.points[point].items())
+        label = ", ".join(f"{number} = {text}" for number, text in texts[point].items())
         lines.append(f"{name} at {label}: {point_told(record, point, what).words}{mark if what == 'return' else ''}")
     return lines
 

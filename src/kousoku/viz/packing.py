@@ -1,4 +1,4 @@
-"""Arrays as short text for a page: 16 bits a number. `viewer/src/packed.ts` and `film.ts` unpack them.
+"""Arrays as short text for a page: 16 bits a number. `packed.ts` and `film.ts` in `viewer/src/player` unpack them.
 
 References:
     Glenn Fiedler, Snapshot Compression (2015), on sending the smallest three of a quaternion's components.

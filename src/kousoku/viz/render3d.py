@@ -74,7 +74,7 @@ class _Seen(NamedTuple):
 
 
 class Renderer:
-    """Draws frames of trajectories side by side.
+    """A painter of trajectories' frames, side by side.
 
     Args:
         trajectories: at least one.
@@ -113,7 +113,7 @@ class Renderer:
         return found
 
     def _is_the_floor(self, geom: Geom) -> bool:
-        """Tells whether it is the lowest plane; others, such as a platform's top, are solids."""
+        """Returns whether it is the lowest plane; others, such as a platform's top, are solids."""
         return is_floor(geom) and geom.position[2] == self.stage.floor
 
     def _edges(self, key: Int[np.ndarray, " N"]) -> Bool[np.ndarray, " N"]:
@@ -211,7 +211,7 @@ class Renderer:
         return np.clip(lit, 0.0, 1.0).astype(np.float32) ** np.float32(1 / 2.2), 2 * face + dark
 
     def _in_shadow(self, solids: list[_Solid], own: _Solid | None, place: Rays) -> Bool[np.ndarray, " N"]:
-        """Tells whether something opaque stands between places and the sun."""
+        """Returns whether something opaque stands between places and the sun."""
         shadow, flat = np.zeros(len(place), bool), place @ ACROSS
         for solid in solids:
             if solid is own or solid.geom.kind == "plane" or solid.geom.color[3] <= 0.5:

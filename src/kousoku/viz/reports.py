@@ -7,12 +7,12 @@ from jaxtyping import Float
 
 
 def has_values(values: np.ndarray | None) -> bool:
-    """Tells whether anything was recorded."""
+    """Returns whether anything was recorded."""
     return values is not None and not np.isnan(np.asarray(values, np.float64)).all()
 
 
 def is_flat(values: np.ndarray) -> bool:
-    """Tells whether all values that are known are the same."""
+    """Returns whether all values that are known are the same."""
     known = values[~np.isnan(values)]
     return bool(np.ptp(known) <= 1e-6 * max(1.0, float(np.abs(known).max())))
 

@@ -97,10 +97,10 @@ def panels_of(record: RunRecord) -> tuple[Panel, ...]:
 
 
 def is_bandit(record: RunRecord) -> bool:
-    """Tells whether there is just one state: then bars say more than a map."""
+    """Returns whether there is just one state: then bars say more than a map."""
     return "q" in record.tables and record.tables["q"].shape[1] == 1
 
 
 def has_own_arms(record: RunRecord) -> bool:
-    """Tells whether each agent may have a bandit of its own: then a mean over agents of an arm's value says nothing."""
+    """Returns whether each agent may have a bandit of its own: then an arm's mean value over agents says nothing."""
     return is_bandit(record) and record.num_members > 1 and "exact_q" not in record.tables

@@ -11,7 +11,7 @@ from ..core.record import RunRecord
 from .encode import numbers
 from .ranking import best_member, best_members, score
 from .summary import greedy, has_own_arms, is_bandit, mean_over_members, panels_of
-from .text import setting
+from .text import setting_of
 
 MAX_AGENTS = 50
 MAX_NUMBERS = 300_000
@@ -59,7 +59,7 @@ def _chosen(record: RunRecord, order: list[int], room: int) -> list[tuple[str, n
     if len(record.points) > 1:
         for rank, point in enumerate(order[: max(1, room - 4)]):
             prefix = "best setting: " if rank == 0 else "mean of "
-            chosen.append((prefix + setting(record.points[point]), np.flatnonzero(record.member_point == point)))
+            chosen.append((prefix + setting_of(record, point), np.flatnonzero(record.member_point == point)))
     shown_best = (f"best agent ({member_name(record, best)}{tie_note(record)})", np.array([best]))
     means = [*chosen, (f"mean of all {count:,} agents", everybody)]
     chosen = [shown_best] if has_own_arms(record) else [*means, shown_best]
@@ -74,8 +74,8 @@ def _chosen(record: RunRecord, order: list[int], room: int) -> list[tuple[str, n
 
 def member_name(record: RunRecord, member: int) -> str:
     """Names a member by its seed, and by its setting in a sweep."""
-    point = record.points[record.member_point[member]]
-    return f"seed {record.member_seed[member]}" + (f", {setting(point)}" if len(record.points) > 1 else "")
+    point = f", {setting_of(record, record.member_point[member])}" if len(record.points) > 1 else ""
+    return f"seed {record.member_seed[member]}{point}"
 
 
 def tie_note(record: RunRecord) -> str:

@@ -7,6 +7,9 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..core.point_names import distinct_texts
+from ..core.record import RunRecord
+
 MINUS = "−"
 HUGE = 1e15
 """From here on a number with a point is no longer written in full: few of its digits are known."""
@@ -87,14 +90,34 @@ def interval_text(low: float, high: float) -> str:
     return "" if math.isnan(low) or math.isnan(high) else f"[{short(low)}, {short(high)}]"
 
 
-def setting(point: Mapping[str, Any]) -> str:
+def setting(point: Mapping[str, Any], among: Iterable[Mapping[str, Any]] = ()) -> str:
     """Writes a sweep point in words.
+
+    Args:
+        point: the numbers by name.
+        among: all points of the sweep, from which this one is told apart.
 
     Examples:
         >>> setting({"learning_rate": 0.5, "epsilon": 0.1})
         'learning_rate 0.5, epsilon 0.1'
+        >>> setting({"epsilon": 0.1}, [{"epsilon": 0.1}, {"epsilon": 0.10000001}])
+        'epsilon 0.1'
+        >>> setting({"epsilon": 0.10000001}, [{"epsilon": 0.1}, {"epsilon": 0.10000001}])
+        'epsilon 0.10000001'
     """
-    return well_formed(", ".join(f"{name} {plain(value)}" for name, value in point.items()))
+    points = list(among)
+    texts = {name: _among(value, [each[name] for each in points if name in each]) for name, value in point.items()}
+    return well_formed(", ".join(f"{name} {text}" for name, text in texts.items()))
+
+
+def setting_of(record: RunRecord, point: int) -> str:
+    """Writes a point of a run's sweep in words, told apart from all others of it."""
+    return setting(record.points[point], record.points)
+
+
+def _among(value: Any, others: Iterable[Any]) -> str:
+    """Writes a swept number as `plain` does, with more digits where others would be written alike."""
+    return distinct_texts([value, *others])[value] if isinstance(value, float) else plain(value)
 
 
 def ascii_only(text: str) -> str:

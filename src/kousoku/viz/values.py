@@ -22,7 +22,7 @@ from .ranking import best_member, point_order
 from .style import SERIES
 from .summary import exact_values, greedy, has_own_arms, is_bandit, mean_over_members, panels_of, state_values
 from .tables import member_name
-from .text import setting
+from .text import setting_of
 
 POINTS_PER_INCH = 72
 
@@ -94,7 +94,7 @@ def _members(record: RunRecord, member: int | None) -> tuple[np.ndarray, str]:
         point = point_order(record)[0]
         members = np.flatnonzero(record.member_point == point)
         who = "the agent" if len(members) == 1 else f"mean of {len(members):,} agents"
-        return members, f"{who} with {setting(record.points[point])}"
+        return members, f"{who} with {setting_of(record, point)}"
     return np.arange(record.num_members), f"mean of {record.num_members:,} agents"
 
 

@@ -64,7 +64,7 @@ def view_of(trajectory: Trajectory3d) -> View:
 
 
 def _is_inside(inner: Float[np.ndarray, "2 3"], outer: Float[np.ndarray, "2 3"], slack: float) -> bool:
-    """Tells whether one box lies in another, seen from above and but for some slack."""
+    """Returns whether one box lies in another, seen from above and but for some slack."""
     return bool((inner[0, :2] >= outer[0, :2] - slack).all() and (inner[1, :2] <= outer[1, :2] + slack).all())
 
 
@@ -98,7 +98,7 @@ def centre_of(trajectory: Trajectory3d, frames: list[int]) -> Float[np.ndarray, 
 
 
 def is_floor(geom: Geom) -> bool:
-    """Tells whether it is drawn as a floor that fades into the distance: a large plane that lies flat in the world."""
+    """Returns whether it is drawn as a floor that fades into the distance: a large plane, flat in the world."""
     wide = geom.kind == "plane" and geom.frame == WORLD and all(h == 0 or h >= ENDLESS for h in geom.size[:2])
     return wide and float(matrices(np.array(geom.quaternion))[2, 2]) > 0.999
 

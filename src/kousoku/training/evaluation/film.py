@@ -60,14 +60,14 @@ class Played(NamedTuple):
 
 
 def is_drawable(env: Env) -> bool:
-    """Tells whether there can be films of an environment."""
+    """Returns whether there can be films of an environment."""
     if isinstance(env, HostEnv):
         return env.make_drawn is not None
     return isinstance(unwrapped(env), Drawable3d | Drawable)
 
 
 def makes_svg(env: Env) -> bool:
-    """Tells whether pictures of an environment are drawings as SVG, as it says by `draws_svg`."""
+    """Returns whether pictures of an environment are drawings as SVG, as it says by `draws_svg`."""
     return bool(getattr(unwrapped(env), "draws_svg", False))
 
 

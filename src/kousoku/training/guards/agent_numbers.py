@@ -20,12 +20,16 @@ from ..population import is_leaf_number
 
 
 def check_agent_fields(agent: Agent) -> None:
-    """Refuses an agent of one's own that has a field by which no compiled program can be known.
+    """Refuses an agent of one's own that has a field by which no compiled program can be known, and arrays for numbers.
 
     Raises:
         ConfigError: naming the first.
     """
     if is_ours(type(agent)):
+        for path, leaf in jax.tree_util.tree_leaves_with_path(agent):
+            if isinstance(leaf, np.ndarray | jax.Array) and leaf.ndim:
+                name = field_of(path).rpartition(".")[2]
+                raise ConfigError(name, leaf, f'use one number; sweep={{"{name}": [...]}} trains several agents')
         return
     for problem in _unhashable(agent):
         raise ConfigError("agent", type(agent).__name__, problem)

@@ -53,7 +53,7 @@ class NonFinite:
 
 
 class FiniteCheck:
-    """Looks at every float of a training state, whatever tree it is; leaves are [N, ...].
+    """A look at every float of a training state, whatever tree it is; leaves are [N, ...].
 
     A leaf that begins with NaN or infinity, as a mask or a list of "not yet" does, may hold them. So may the sums of an
     environment's `info`.
@@ -90,13 +90,13 @@ class FiniteCheck:
         return NonFinite(WORDS.get(path, path), HIDDEN in path, member, value, others)
 
     def _is_finite(self, leaf: Array) -> Bool[np.ndarray, " N"]:
-        """Tells whether a leaf is finite, in each member."""
+        """Returns whether a leaf is finite, in each member."""
         flags = np.isfinite(jax.device_get(leaf)[: self.members])
         return flags.all(axis=tuple(range(1, flags.ndim)), keepdims=True).reshape(-1)
 
 
 def is_finite(leaves: list[Array], members: int) -> Bool[Array, " N"]:
-    """Tells whether all leaves, [N, ...], are finite, in each of the members.
+    """Returns whether all leaves, [N, ...], are finite, in each of the members.
 
     Small ones are looked at together: each by itself is a step of the program, which costs more than the numbers.
     """

@@ -75,5 +75,5 @@ def left_to_caller() -> Iterator[None]:
 
 
 def is_left_to_caller() -> bool:
-    """Tells whether the caller answers the signal that stopped a training."""
+    """Returns whether the caller answers the signal that stopped a training."""
     return getattr(_left_to_caller, "value", False)

@@ -53,7 +53,8 @@ class Checkpoint:
         paths, kinds: where each leaf is in the state, and its dtype.
         progress: what the host knows.
         metrics: the metrics file so far.
-        versions: of what made it.
+        versions: of what made it, as `provenance.made_by` tells them.
+        asked: a digest of what the run was asked to do, as `run_folder.digest_of` gives it; None where none was kept.
         format: of the folder it was read from.
     """
 
@@ -63,13 +64,14 @@ class Checkpoint:
     progress: RunProgress
     metrics: bytes
     versions: dict[str, str]
+    asked: str | None = None
     format: int = FORMAT
 
     @staticmethod
-    def of(state: TrainState, progress: RunProgress, metrics: bytes) -> Checkpoint:
+    def of(state: TrainState, progress: RunProgress, metrics: bytes, asked: str | None = None) -> Checkpoint:
         """Makes a checkpoint of a run as it is now; the state without padding."""
         made = tree_io.to_arrays(state), tree_io.paths(state), tree_io.kinds(state)
-        return Checkpoint(*made, progress, metrics, provenance.versions())
+        return Checkpoint(*made, progress, metrics, provenance.made_by(), asked)
 
     def state(self, template: TrainState, members: int) -> TrainState:
         """Returns the training state, placed like the template, which `TrainLoop.start` gives.
@@ -115,15 +117,19 @@ def save(run: Path, checkpoint: Checkpoint, keep: int) -> None:
             shutil.rmtree(target)
         os.replace(part, target)
         files.flush(parent)
-    except OSError as error:
+    except BaseException as error:
         shutil.rmtree(part, ignore_errors=True)
-        raise OSError(error.errno, f"{error.strerror}; {what_is_left(run)}", str(target)) from error
+        if isinstance(error, OSError):
+            raise OSError(error.errno, f"{error.strerror}; {what_is_left(run)}", str(target)) from error
+        raise
     _prune(parent, keep)
 
 
 def what_is_left(run: Path) -> str:
     """Says from where a run can go on that the disk has stopped."""
     found = _folders(run / FOLDER)
+    if not run.is_dir():
+        return files.GONE
     if not found:
         return "no checkpoint was saved before: when the run is resumed, it begins again from step 0"
     return f"the run can be resumed from its last whole checkpoint, at step {int(found[-1].name)}"
@@ -222,7 +228,7 @@ def _fill(part: Path, checkpoint: Checkpoint) -> None:
     ]
     array_store.write(part / STATE, checkpoint.leaves)
     files.write_arrays(part / LEDGER, checkpoint.progress.arrays(), sync=True)
-    told = {**checkpoint.progress.told(), "versions": checkpoint.versions, "leaves": leaves}
+    told = {**checkpoint.progress.told(), "versions": checkpoint.versions, "asked": checkpoint.asked, "leaves": leaves}
     files.write_json(part / TOLD, told, sync=True)
     files.write_bytes(part / METRICS, checkpoint.metrics, sync=True)
     manifest = {
@@ -285,8 +291,8 @@ def _content(folder: Path, manifest: dict[str, Any]) -> Checkpoint:
     progress = RunProgress.of(told, files.read_arrays(folder / LEDGER))
     leaves = _leaves(folder, manifest["format"], told["leaves"])
     paths, kinds = ([leaf[name] for leaf in told["leaves"]] for name in ("path", "dtype"))
-    metrics = (folder / METRICS).read_bytes()
-    return Checkpoint(leaves, paths, kinds, progress, metrics, told["versions"], manifest["format"])
+    metrics, asked = (folder / METRICS).read_bytes(), told.get("asked")
+    return Checkpoint(leaves, paths, kinds, progress, metrics, told["versions"], asked, manifest["format"])
 
 
 def _leaves(folder: Path, format: int, told: list[Any]) -> list[np.ndarray]:
@@ -338,11 +344,12 @@ def _remove(folder: Path) -> None:
 
 
 def _score(folder: Path) -> float:
+    """Returns a checkpoint's score; minus infinity where there is none, or none that is finite."""
     try:
-        score = _told(folder, "score")
-        return -np.inf if score is None else float(score)
+        score = float(_told(folder, "score"))
     except (TypeError, ValueError):
         return -np.inf
+    return score if np.isfinite(score) else -np.inf
 
 
 def _told(folder: Path, name: str) -> Any:

@@ -12,6 +12,7 @@ import math
 import os
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import numpy as np
 from ...core.errors import ConfigError
 
 UNFINISHED = ".part"
+GONE = "the run folder is gone, and all that was in it"
 INFINITIES = ("inf", "-inf")
 DAMAGE = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile)
 """What reading a damaged file may raise."""
@@ -30,9 +32,36 @@ def typed(path: str | os.PathLike[str]) -> Path:
     return Path(os.path.expanduser(path))
 
 
+@dataclass(frozen=True)
+class Location:
+    """The place of a folder, which is found and told wherever the working folder is.
+
+    Attributes:
+        typed: its name as somebody typed it.
+        absolute: its name from the root on.
+    """
+
+    typed: Path
+    absolute: Path
+
+    @staticmethod
+    def of(path: str | os.PathLike[str]) -> Location:
+        """Returns the place of a folder that is named in the working folder as this is now."""
+        name = typed(path)
+        return Location(name, name.absolute())
+
+    @property
+    def here(self) -> Path:
+        """Its name as it was typed, where that leads to it still, and else from the root on."""
+        try:
+            return self.typed if self.typed.absolute() == self.absolute else self.absolute
+        except FileNotFoundError:  # there is no working folder any more
+            return self.absolute
+
+
 @contextlib.contextmanager
-def refusals_told(folder: Path, what_is_left: Callable[[], str]) -> Iterator[None]:
-    """Adds to what a disk refuses, where the error names no file, the folder and what is left in it.
+def refusals_told(place: Location, what_is_left: Callable[[], str]) -> Iterator[None]:
+    """Adds to what a disk refuses the folder and what is left in it, where the error names no file elsewhere.
 
     Raises:
         OSError: the same, with its number.
@@ -40,9 +69,14 @@ def refusals_told(folder: Path, what_is_left: Callable[[], str]) -> Iterator[Non
     try:
         yield
     except OSError as error:
-        if error.errno is None or error.filename is not None:
+        named = error.filename
+        at = Path(os.fsdecode(named)) if isinstance(named, (str, bytes)) else place.absolute
+        if error.errno is None or not at.is_relative_to(place.absolute):
             raise
-        raise OSError(error.errno, f"{error.strerror}; {what_is_left()}", str(folder)) from error
+        left = what_is_left() if place.absolute.is_dir() else GONE
+        what = str(error.strerror)
+        said = what if left in what else f"{what}; {left}"
+        raise OSError(error.errno, said, str(place.here / at.relative_to(place.absolute))) from error
 
 
 def write_json(path: Path, value: Any, *, sync: bool = False) -> None:

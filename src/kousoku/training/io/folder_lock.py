@@ -26,13 +26,13 @@ HELD = "lock"
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Holds a folder's lock.
+    """Holds a folder's lock, wherever the working folder goes meanwhile.
 
     Raises:
         ConfigError: if another run holds it, naming its process; or if the folder cannot be locked.
     """
     try:
-        lock = FileLock(folder / HELD).acquire(blocking=False)
+        lock = FileLock(folder.absolute() / HELD).acquire(blocking=False)
     except Timeout:
         pid, _ = _owner(folder)
         named = f"process {pid}" if pid else "another process"
@@ -41,15 +41,16 @@ def locked(folder: Path) -> Iterator[None]:
         raise ConfigError(
             "run folder", str(folder), f"it cannot be locked; choose one on another disk ({error})"
         ) from error
+    place = folder.absolute()
     with contextlib.ExitStack() as stack:
         stack.enter_context(lock)
         if os.name != "nt":  # there an open file cannot be removed, and the library does it afterwards
-            stack.callback((folder / HELD).unlink, missing_ok=True)
+            stack.callback((place / HELD).unlink, missing_ok=True)
         pid, host = _owner(folder)
         if host != platform.node():
             fix = f"whether process {pid} lives cannot be seen from here; if it does not, delete {folder / LOCK}"
             raise ConfigError("run folder", str(folder), f"a run on {host or 'another machine'} holds it: {fix}")
-        stack.callback((folder / LOCK).unlink, missing_ok=True)
+        stack.callback((place / LOCK).unlink, missing_ok=True)
         write_json(folder / LOCK, {"pid": os.getpid(), "host": host})
         yield
 

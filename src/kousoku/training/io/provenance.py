@@ -38,6 +38,20 @@ def versions() -> dict[str, str]:
     }
 
 
+def made_by() -> dict[str, str]:
+    """Returns all that decides about bits: `versions`, JAX's generator, its precision of products, and the device."""
+    config: Any = jax.config
+    partitionable = "" if config.jax_threefry_partitionable else ", not partitionable"
+    first = jax.devices()[0]
+    kind = "" if first.device_kind == first.platform else f" ({first.device_kind})"
+    return {
+        **versions(),
+        "generator": f"{config.jax_default_prng_impl}{partitionable}",
+        "products": config.jax_default_matmul_precision or "default",
+        "device": f"{first.platform}{kind}",
+    }
+
+
 def _in_use(name: str) -> str:
     """Returns the version of a package that is imported, or else the installed one."""
     return getattr(sys.modules.get(name), "__version__", None) or metadata.version(name)

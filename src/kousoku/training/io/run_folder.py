@@ -12,9 +12,10 @@ lock.json      the process at work in it, while there is one; beside it `lock`, 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
@@ -24,16 +25,18 @@ from ...core.errors import ConfigError
 from ...core.output_file import file_stem, is_elsewhere
 from ...core.panel import Panel
 from ...core.record import REPORT, RunRecord
-from . import checkpoints, files, folder_lock
+from . import checkpoints, files, folder_lock, former_folders
 from .files import group, read_arrays, read_json, write_arrays, write_json
 from .film_files import film_arrays, film_json, film_of, frozen
 
 CONFIG, FACTS, METRICS, TABLES, PICTURE = "config.json", "run.json", "metrics.jsonl", "tables.npz", "picture.json"
-FORMAT = 1
+FORMAT = 2
 LONGEST = 3800
 """Bytes of a run folder's path, which leave room for those of files in it: Linux has 4,096 in all."""
 UNFINISHED = "unfinished"
 """The status of a run that is on its way, was killed, or was not evaluated yet."""
+MAY_CHANGE = ("steps", "record_every", "sources", "command", "init_from")
+"""What of a configuration may be another one when a run is resumed; `record_every` is never more than the steps."""
 T = TypeVar("T")
 GROUPS = ("curves", "tables", "evaluation")
 PICTURES = ("values.png", "returns.png", "lengths.png", "visits.png", "error.png")
@@ -131,7 +134,7 @@ def save(folder: Path, record: RunRecord, state_leaves: list[np.ndarray]) -> Non
     """Writes everything but the metrics."""
     arrays = {f"{part}/{name}": a for part in GROUPS for name, a in getattr(record, part).items()}
     arrays |= {f"state/{i}": leaf for i, leaf in enumerate(state_leaves)}
-    arrays |= {"lane_seed": record.member_seed, "lane_point": record.member_point}
+    arrays |= {"member_seed": record.member_seed, "member_point": record.member_point}
     arrays |= {f"film/{name}": array for name, array in film_arrays(record.film).items()}
     write_arrays(folder / TABLES, arrays)
     picture = {
@@ -151,10 +154,11 @@ def load(path: str | Path) -> tuple[RunRecord, list[np.ndarray]]:
     folder = files.typed(path)
     config = read_config(folder)
     facts, picture = (_read(read_json, folder / name) for name in (FACTS, PICTURE))
-    if facts.get("format") != FORMAT:
-        fix = f"this version reads format {FORMAT}; use the version of kousoku that made it"
+    known = (former_folders.FORMAT, FORMAT)
+    if facts.get("format") not in known:
+        fix = f"this version reads formats {known[0]} and {known[1]}; use the version of kousoku that made it"
         raise ConfigError(f"{folder / FACTS} format", facts.get("format"), fix)
-    arrays = _read(read_arrays, folder / TABLES)
+    facts, arrays = map(former_folders.renamed, (facts, _read(read_arrays, folder / TABLES)))
     try:
         groups = {name: group(arrays, name) for name in GROUPS}
         record = RunRecord(
@@ -162,8 +166,8 @@ def load(path: str | Path) -> tuple[RunRecord, list[np.ndarray]]:
             config=config,
             facts={k: v for k, v in facts.items() if k not in ("format", "points")},
             points=tuple(facts["points"]),
-            member_seed=arrays["lane_seed"],
-            member_point=arrays["lane_point"],
+            member_seed=arrays["member_seed"],
+            member_point=arrays["member_point"],
             panels=tuple(_panel(panel) for panel in picture["panels"]),
             film=film_of(picture["film"], group(arrays, "film")),
             **groups,
@@ -189,6 +193,20 @@ def read_config(path: str | Path) -> dict[str, Any]:
     return config
 
 
+def digest_of(asked: Any) -> str:
+    """Returns a digest of what a run was asked to do: of what decides about its bits and stays when it is resumed."""
+    kept = {name: value for name, value in asked.items() if name not in MAY_CHANGE}
+    return hashlib.sha256(files.json_text(_in_order(kept)).encode()).hexdigest()
+
+
+def _in_order(told: Any) -> Any:
+    """Returns JSON by sorted names, without what is warned of by itself and where data sets lie."""
+    if isinstance(told, Mapping):
+        left_out = ("path",) if "hash" in told else ("code", "functions") if "registered" in told else ()
+        return {name: _in_order(told[name]) for name in sorted(told) if name not in left_out}
+    return [_in_order(part) for part in told] if isinstance(told, (list, tuple)) else told
+
+
 def check_is_run(field: str, path: str | os.PathLike[str]) -> None:
     """Refuses what is no run folder.
 
@@ -201,7 +219,7 @@ def check_is_run(field: str, path: str | os.PathLike[str]) -> None:
 
 
 def has_ended(path: str | Path) -> bool:
-    """Tells whether the run came to an end of any kind, and its evaluation to its own.
+    """Returns whether the run came to an end of any kind, and its evaluation to its own.
 
     Not if it is on its way, was killed, or went on since.
     """
@@ -213,7 +231,7 @@ def has_ended(path: str | Path) -> bool:
 
 
 def is_whole(folder: Path) -> bool:
-    """Tells whether all files of a run's end are there."""
+    """Returns whether all files of a run's end are there."""
     return all(os.path.isfile(folder / name) for name in (FACTS, TABLES, PICTURE))
 
 

@@ -32,7 +32,7 @@ class RunProgress:
         first_block_seconds: of these, the first block's, which is compiled.
         score: by what the best checkpoint is chosen: the agents' mean return in the first half of an evaluation's
             episodes, or over the last report's episodes where none is made during training; None if neither was made at
-            this step. The second half has no part in the choice, and judges it.
+            this step, or it is not finite. The second half has no part in the choice, and judges it.
         best_score: the highest of an evaluation so far; None before the first.
         best_at: the step of that evaluation.
         started: when the run began, as ISO time.
@@ -106,6 +106,10 @@ class RunProgress:
             curves |= {name: np.stack(mean) for name, mean in zip(EVALUATIONS, means, strict=True)}
         return curves
 
+    def note_score(self, score: float | None) -> None:
+        """Notes by what a checkpoint at this step is chosen; nothing is, by what is not finite."""
+        self.score = None if score is None or not np.isfinite(score) else float(score)
+
     def add_evaluation(self, episodes: Episodes, ends: bool = False) -> dict[str, np.ndarray]:
         """Notes an evaluation at this step; returns its row, [N] each.
 
@@ -118,9 +122,10 @@ class RunProgress:
         lengths = np.asarray(np.mean(episodes.length, axis=1, dtype=np.float64))
         unknown = np.full_like(returns, np.nan)
         judging = _means(episodes.episode_return[:, split.judging]) if split.held_out else unknown
-        self.score, self.played = float(choosing.mean()), (self.step, episodes)
+        self.played = self.step, episodes
+        self.note_score(float(choosing.mean()))
         before = -np.inf if self.best_score is None else self.best_score
-        if np.isfinite(self.score) and (self.score > before or (ends and self.score == before)):
+        if self.score is not None and (self.score > before or (ends and self.score == before)):
             self.best_score, self.best_at = self.score, self.step
         self.evaluated.append((self.step, returns, lengths, judging))
         return {"eval_return": returns, "eval_length": lengths}

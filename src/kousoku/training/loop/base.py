@@ -25,6 +25,11 @@ class Place(NamedTuple):
     left: int
 
 
+def whole_iterations(step: int, iteration_steps: int) -> int:
+    """Returns the first step, from this one on, at which an iteration ends."""
+    return -(-step // iteration_steps) * iteration_steps
+
+
 def place_of(collector: Collector, done: int) -> Place:
     """Returns the place of the iteration after so many that are done.
 
@@ -38,7 +43,7 @@ def place_of(collector: Collector, done: int) -> Place:
 
 
 class TrainLoop:
-    """Advances all members of a population. A training state is a tree of arrays [N, ...].
+    """The loop that advances all members of a population. A training state is a tree of arrays [N, ...].
 
     Steps are environment steps of one member, over all its slots.
 
@@ -69,7 +74,7 @@ class TrainLoop:
 
     def whole(self, step: int) -> int:
         """Returns the first step, from this one on, that the loop can stop at."""
-        return -(-step // self.iteration_steps) * self.iteration_steps
+        return whole_iterations(step, self.iteration_steps)
 
     def close(self) -> None:
         """Ends what the loop has begun outside of programs: environments on the host."""

@@ -164,7 +164,7 @@ def _report(run: OngoingRun, job: TrainJob, whole: bool) -> dict[str, Any]:
     timing = {"seconds": round(progress.seconds, 6), SPEED: round(speed, 1)}
     made = line(row, population.point, job.config.points)
     if job.config.eval_every is None:
-        progress.score = made.get(metric_name("return"))
+        progress.note_score(made.get(metric_name("return")))
     return {"step": progress.step, **timing, **made}
 
 
@@ -253,11 +253,12 @@ def _checkpoint(run: OngoingRun, job: TrainJob) -> None:
     if job.folder is not None and kept:
         real = without_padding(run.state, job.population.size)
         metrics = (job.folder / run_folder.METRICS).read_bytes()
-        checkpoints.save(job.folder, Checkpoint.of(real, progress, metrics), job.config.keep_checkpoints)
+        made = Checkpoint.of(real, progress, metrics, run_folder.digest_of(job.asked))
+        checkpoints.save(job.folder, made, job.config.keep_checkpoints)
     run.saved, run.saved_at = progress.step, time.monotonic()
     run.saving = run.saved_at - began
 
 
 def _passed(every: int | None, since: int, step: int) -> bool:
-    """Tells whether a multiple of `every` lies in (since, step]."""
+    """Returns whether a multiple of `every` lies in (since, step]."""
     return every is not None and step // every > since // every

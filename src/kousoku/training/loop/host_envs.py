@@ -59,7 +59,7 @@ def check_host(agent: Agent, env: Env, config: TrainConfig) -> None:
 
 
 def steps_outside(agent: Agent) -> bool:
-    """Tells whether an agent's collector can gather steps that were taken outside of programs."""
+    """Returns whether an agent's collector can gather steps that were taken outside of programs."""
     collector = agent.learns_from
 
     def acting_keys(key: Any, iteration: Any) -> Any:

@@ -11,7 +11,7 @@ from ...core.host import HostEnv
 from ..config import TrainConfig
 from ..metrics.metric_sums import Recording
 from ..population import Population
-from .base import TrainLoop
+from .base import TrainLoop, whole_iterations
 from .host_envs import HostEnvLoop
 from .program import CompiledLoop
 from .python_loop import PythonLoop
@@ -50,8 +50,18 @@ def check_length(agent: Agent, steps: int) -> None:
         raise ConfigError("steps", steps, f"{why}; use at least {least} to learn anything")
 
 
+def check_goal(agent: Agent, steps: int, reached: int) -> None:
+    """Refuses a new goal of a run that its last checkpoint is beyond, which is where an iteration ends.
+
+    Raises:
+        ConfigError: naming the step.
+    """
+    if whole_iterations(steps, agent.learns_from.iteration_steps) < reached:
+        raise ConfigError("steps", steps, f"the run is at {reached}; ask for no fewer")
+
+
 def has_q_values(agent: Agent, env: Env) -> bool:
-    """Tells whether an agent has a table of action values."""
+    """Returns whether an agent has a table of action values."""
 
     def table(key: jax.Array) -> object:
         return agent.q_values(agent.init(env.spec, key))

@@ -28,6 +28,7 @@ from ..evaluation.exact import exact_tables, optimal_return
 from ..evaluation.film import Film, member_film
 from ..guards.interrupt import StopRequest
 from ..io import provenance, run_folder
+from ..io.files import Location
 from ..io.run_progress import RunProgress
 from ..io.tree_io import pick_member, to_arrays
 from ..metrics.metric_sums import MetricSums
@@ -44,6 +45,7 @@ class Trained:
         record: everything as data.
         population: each member's numbers, environment and key.
         final_state: [N, ...] what each member has learned, and the state of its environment.
+        place: of the run folder; None if nothing was saved.
         stopped_by: the signal that ended the run early, or came while it was evaluated and saved; None without one.
         error: what `on_report` failed with, which ended the run early; or None.
     """
@@ -51,6 +53,7 @@ class Trained:
     record: RunRecord
     population: Population
     final_state: FinalState
+    place: Location | None
     stopped_by: int | None
     error: BaseException | None = None
 
@@ -64,7 +67,7 @@ class TrainJob:
         config: what to do.
         population: each member's numbers, environment and key.
         asked: all of it as JSON.
-        folder: the run folder; None to save nothing.
+        place: of the run folder; None to save nothing.
         stop: whether somebody asked to stop.
     """
 
@@ -72,8 +75,13 @@ class TrainJob:
     config: TrainConfig
     population: Population
     asked: dict[str, Any]
-    folder: Path | None
+    place: Location | None
     stop: StopRequest
+
+    @property
+    def folder(self) -> Path | None:
+        """The run folder from the root on; None to save nothing."""
+        return None if self.place is None else self.place.absolute
 
 
 def final_state(job: TrainJob, state: TrainState) -> FinalState:
@@ -124,9 +132,9 @@ def finish(job: TrainJob, state: Any, progress: RunProgress, failure: str | None
     trained = collect(job, state, progress, status, failure)
     record, leaves = trained.record, to_arrays(trained.final_state)
     if job.config.eval_episodes and not isinstance(job.stop.error, EnvError):
-        _save(dataclasses.replace(record, facts=record.facts | {"status": run_folder.UNFINISHED}), leaves)
+        _save(job, dataclasses.replace(record, facts=record.facts | {"status": run_folder.UNFINISHED}), leaves)
         record = _evaluated(job, record, trained.final_state, progress)
-    _save(record, leaves)
+    _save(job, record, leaves)
     return dataclasses.replace(trained, record=record, stopped_by=job.stop.signal)
 
 
@@ -135,7 +143,7 @@ def collect(job: TrainJob, state: Any, progress: RunProgress, status: str, failu
     now, population = final_state(job, state), job.population
     worlds = _worlds(population, now)
     record = RunRecord(
-        path=job.folder,
+        path=None if job.place is None else job.place.here,
         config=job.asked,
         facts=_facts(job, progress) | {"status": status, "trouble": failure, "memory": provenance.memory(state)},
         points=job.config.points,
@@ -145,12 +153,12 @@ def collect(job: TrainJob, state: Any, progress: RunProgress, status: str, failu
         tables=_tables(job, now.agent_state, state.metrics, progress) | _exact(job, worlds),
         panels=worlds[0].panels() if isinstance(worlds[0], Finite) else (),
     )
-    return Trained(record, population, now, job.stop.signal, job.stop.error)
+    return Trained(record, population, now, job.place, job.stop.signal, job.stop.error)
 
 
-def _save(record: RunRecord, leaves: list[np.ndarray]) -> None:
-    if record.path is not None:
-        run_folder.save(record.path, record, leaves)
+def _save(job: TrainJob, record: RunRecord, leaves: list[np.ndarray]) -> None:
+    if job.folder is not None:
+        run_folder.save(job.folder, record, leaves)
 
 
 def _evaluated(job: TrainJob, record: RunRecord, now: FinalState, progress: RunProgress) -> RunRecord:
@@ -249,7 +257,7 @@ def _facts(job: TrainJob, progress: RunProgress) -> dict[str, Any]:
     speed = progress.step * job.population.size / progress.seconds if progress.seconds else 0.0
     return {
         "steps": progress.step,
-        "lanes": job.population.size,
+        "members": job.population.size,
         "episodes": progress.episodes,
         **({} if progress.blown_up is None else {"blown_up": progress.blown_up}),
         "seconds": round(progress.seconds, 6),

@@ -14,7 +14,6 @@ from typing import Any
 import jax
 from jax.extend import core as jex_core
 
-Jaxpr = Any
 Flat = Sequence[Any]
 
 

@@ -111,31 +111,7 @@ def _batches(
 
     example = collector.keys(keys[0], done, 1, None)
     draw, rest = split_by_key(body, (first(numbers), env_arrays), first(state), example)
-
-    def draw_step(numbers: MemberNumbers, env_arrays: PyTree, key: PRNGKeyArray, step: Int[Array, ""]) -> list[Any]:
-        return draw((numbers, env_arrays), collector.keys(key, step, 1, None))
-
-    def finish(
-        numbers: MemberNumbers,
-        env_arrays: PyTree,
-        state: TrainState,
-        noise: list[Any],
-        begin: Int[Array, ""],
-        count: Int[Array, ""],
-    ) -> TrainState:
-        def step(number: Int[Array, ""], state: TrainState) -> TrainState:
-            return rest((numbers, env_arrays), state, [part[number - begin] for part in noise])
-
-        return _take_steps(begin, count, step, state)
-
-    def finish_together(
-        state: TrainState, noise: list[Any], begin: Int[Array, ""], count: Int[Array, ""]
-    ) -> TrainState:
-        def step_all(number: Int[Array, ""], state: TrainState) -> TrainState:
-            now = [part[number - begin] for part in noise]
-            return jax.vmap(lambda n, one, x: rest((n, env_arrays), one, x))(numbers, state, now)
-
-        return _take_steps(begin, count, step_all, state, jax.vmap)
+    draw_step, finish = partial(_draw_step, draw, collector), partial(_finish, rest)
 
     def run_batch(batch: Int[Array, ""], state: TrainState) -> TrainState:
         alone = first(numbers), env_arrays, first(state)
@@ -147,8 +123,55 @@ def _batches(
         count = jnp.minimum(program.batch, done + steps - begin)
         one = *alone, [part[:, 0] for part in noise], begin, count
         if keys.shape[0] > FEW_MEMBERS or not decide(finish, *one, lanes=1).take:
-            return finish_together(state, noise, begin, count)
+            return _finish_together(rest, numbers, env_arrays, state, noise, begin, count)
         alike = jax.vmap(kernel(finish, donate_argnums=2), (0, None, 0, 1, None, None))
         return alike(numbers, env_arrays, state, noise, begin, count)
 
     return jax.lax.fori_loop(0, (steps + program.batch - 1) // program.batch, run_batch, state)
+
+
+def _draw_step(
+    draw: Callable[..., list[Any]],
+    collector: Any,
+    numbers: MemberNumbers,
+    env_arrays: PyTree,
+    key: PRNGKeyArray,
+    step: Int[Array, ""],
+) -> list[Any]:
+    """Draws what one member's step needs that depends on its key alone."""
+    return draw((numbers, env_arrays), collector.keys(key, step, 1, None))
+
+
+def _finish(
+    rest: Callable[..., TrainState],
+    numbers: MemberNumbers,
+    env_arrays: PyTree,
+    state: TrainState,
+    noise: list[Any],
+    begin: Int[Array, ""],
+    count: Int[Array, ""],
+) -> TrainState:
+    """Takes one member's steps of a batch, whose draws are made: `rest` is a step without them."""
+
+    def step(number: Int[Array, ""], state: TrainState) -> TrainState:
+        return rest((numbers, env_arrays), state, [part[number - begin] for part in noise])
+
+    return _take_steps(begin, count, step, state)
+
+
+def _finish_together(
+    rest: Callable[..., TrainState],
+    numbers: MemberNumbers,
+    env_arrays: PyTree,
+    state: TrainState,
+    noise: list[Any],
+    begin: Int[Array, ""],
+    count: Int[Array, ""],
+) -> TrainState:
+    """Takes all members' steps of a batch, each step of all at once."""
+
+    def step(number: Int[Array, ""], state: TrainState) -> TrainState:
+        now = [part[number - begin] for part in noise]
+        return jax.vmap(lambda n, one, x: rest((n, env_arrays), one, x))(numbers, state, now)
+
+    return _take_steps(begin, count, step, state, jax.vmap)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -31,6 +30,7 @@ from ..guards.trace_check import check_not_traced
 from ..guards.transfers import check_transfers
 from ..io import checkpoints, compile_cache, files, folder_lock, provenance, run_folder, tree_io
 from ..io.checkpoints import Checkpoint
+from ..io.files import Location
 from ..io.run_progress import RunProgress
 from ..make_population import make_population, population_size
 from ..metrics.drain import drain_metrics
@@ -52,7 +52,7 @@ def train(
     env: Env,
     config: TrainConfig,
     env_config: dict[str, Any],
-    resume: Path | None = None,
+    resume: Location | None = None,
     begin_with: TrainedMember | None = None,
     told: Mapping[str, Any] | None = None,
 ) -> Trained:
@@ -63,7 +63,7 @@ def train(
         env: the environment, whose numbers may be, too.
         config: what to do.
         env_config: the environment as JSON, for the record.
-        resume: the folder of a run that is to be gone on with; None for a new one.
+        resume: the place of a run that is to be gone on with; None for a new one.
         begin_with: the agent of another run that all members begin with; None where they begin anew, or go on.
         told: what the record keeps beside, as JSON: "sources" of the settings, and "begun_for", the steps that shares
             in schedules are of; by default those of the config.
@@ -82,9 +82,7 @@ def train(
     check_agent(agent, env.spec, plays_greedily=config.eval_episodes > 0)
     envs = point_envs(env, env_config, config)
     if begin_with is not None:
-        for each in envs.distinct:
-            check_adoptable(begin_with, agent, each)
-        config = dataclasses.replace(config, init_from=begin_with.place, init_member=begin_with.number)
+        config = _adopting(begin_with, agent, envs.distinct, config)
     recording, members = Recording.of(tuple(config.record)), population_size(config)
     check_agent_numbers(agent, envs.by_point[0], recording)
     check_memory(agent, envs, members, recording)
@@ -94,63 +92,85 @@ def train(
     loop = make_loop(agent, population, config)
     asked = config_json(agent, config, env_config) | told
     with contextlib.ExitStack() as stack:
-        folder = _folder(stack, config, asked, resume)
+        place = _place(stack, config, asked, resume)
         saved = None if resume is None else _last_checkpoint(resume)
         tell_spent_rates(agent, told["begun_for"], config.steps, config.sweep)
         if saved is not None and agent.learns_from.rounds_over_devices:
             loop, config = _as_before(saved.progress, loop, agent, population, config)
         run = _begin(loop, population.size, saved, begin_with)
-        if saved is not None and isinstance(env, HostEnv):
-            text = f"{env.name} runs on the host, whose state no checkpoint holds: all slots begin new episodes"
-            warnings.warn(text, RunWarning, stacklevel=2)
+        if saved is not None:
+            _tell_new_episodes(env)
         run.progress.devices, run.progress.available = loop.devices, len(select_devices(config.devices))
-        if folder is not None:
-            files.write_json(folder / run_folder.CONFIG, asked)
-            checkpoints.cut_back(folder, run.saved)
+        if place is not None:
+            files.write_json(place.absolute / run_folder.CONFIG, asked)
+            checkpoints.cut_back(place.absolute, run.saved)
         stack.callback(loop.close)
-        job = TrainJob(agent, config, population, asked, folder, stack.enter_context(stop_on_signals()))
+        job = TrainJob(agent, config, population, asked, place, stack.enter_context(stop_on_signals()))
         learn(loop, run, job, b"" if saved is None else saved.metrics)
         return finish(job, run.state, run.progress, run.failure)
 
 
+def _adopting(begin_with: TrainedMember, agent: Agent, envs: Iterable[Env], config: TrainConfig) -> TrainConfig:
+    """Returns the config with where all members' beginning is from.
+
+    Raises:
+        ConfigError: if the agent cannot begin with it in one of the environments.
+    """
+    for each in envs:
+        check_adoptable(begin_with, agent, each)
+    return dataclasses.replace(config, init_from=begin_with.place, init_member=begin_with.number)
+
+
+def _tell_new_episodes(env: Env) -> None:
+    """Warns that a run which is gone on with begins new episodes, where its environment is on the host."""
+    if isinstance(env, HostEnv):
+        text = f"{env.name} runs on the host, whose state no checkpoint holds: all slots begin new episodes"
+        warnings.warn(text, RunWarning, stacklevel=3)
+
+
 def unfinished(
-    agent: Agent, env: Env, config: TrainConfig, asked: dict[str, Any], folder: Path, saved: Checkpoint
+    agent: Agent, env: Env, config: TrainConfig, asked: dict[str, Any], place: Location, saved: Checkpoint
 ) -> Trained:
     """Returns a run as a checkpoint holds it: what was learned up to there, not evaluated. Nothing is written.
 
     Args:
         agent, env, config: what the run was started with.
         asked: the same as JSON.
-        folder: its folder.
+        place: of its folder.
         saved: the checkpoint.
     """
     population = make_population(agent, point_envs(env, asked["env"], config), config)
     state = saved.state(make_loop(agent, population, config).start(), population.size)
     return collect(
-        TrainJob(agent, config, population, asked, folder, StopRequest()),
+        TrainJob(agent, config, population, asked, place, StopRequest()),
         state,
         saved.progress,
         run_folder.UNFINISHED,
     )
 
 
-def _folder(
-    stack: contextlib.ExitStack, config: TrainConfig, asked: dict[str, Any], resume: Path | None
-) -> Path | None:
-    """Returns the run folder, locked until the stack ends."""
+def _place(
+    stack: contextlib.ExitStack, config: TrainConfig, asked: dict[str, Any], resume: Location | None
+) -> Location | None:
+    """Returns the place of the run folder, which is locked until the stack ends."""
     if resume is None and config.out == "":
         return None
-    folder = resume or run_folder.make_folder(config.out, f"{asked['agent']['id']}-{asked['env']['id']}", asked)
-    stack.enter_context(files.refusals_told(folder, partial(checkpoints.what_is_left, folder)))
-    stack.enter_context(folder_lock.locked(folder))
-    return folder
+    name = f"{asked['agent']['id']}-{asked['env']['id']}"
+    place = resume or Location.of(run_folder.make_folder(config.out, name, asked))
+    stack.enter_context(files.refusals_told(place, partial(checkpoints.what_is_left, place.absolute)))
+    stack.enter_context(folder_lock.locked(place.here))
+    return place
 
 
-def _last_checkpoint(folder: Path) -> Checkpoint | None:
+def _last_checkpoint(place: Location) -> Checkpoint | None:
     """Returns the checkpoint to go on from; None for the beginning."""
+    folder = place.here
     saved = checkpoints.newest(folder)
     if saved is None:
         warnings.warn(f"{folder} has no checkpoint: the run begins again from step 0", RunWarning, stacklevel=2)
+    elif saved.asked not in (None, run_folder.digest_of(run_folder.read_config(folder))):
+        text = f"{folder / run_folder.CONFIG} is not what this checkpoint was made with, at step {saved.progress.step}"
+        warnings.warn(f"{text}: bits may be neither's from here on", RunWarning, stacklevel=2)
     return saved
 
 
@@ -190,8 +210,11 @@ def _begin(loop: TrainLoop, members: int, saved: Checkpoint | None, begin_with: 
 
 
 def _tell_versions(made_by: dict[str, str]) -> None:
-    """Warns where other code made the checkpoint: the bits may differ from there on."""
-    now = provenance.versions()
+    """Warns where other code made the checkpoint, or the same in other surroundings: bits may differ from there on.
+
+    Those of earlier versions do not tell all of it.
+    """
+    now = provenance.made_by()
     others = [f"{name} {made_by[name]}, here {now[name]}" for name in now if made_by.get(name, now[name]) != now[name]]
     if others:
         text = f"the checkpoint was made by other versions ({'; '.join(others)}): bits may differ from here on"

@@ -27,7 +27,7 @@ WIDE = (*COUNTS, "length")
 
 
 class CurveWriter:
-    """Collects one row for each report.
+    """The curves as they grow, by one row for each report.
 
     A row is [N]: NaN where no episode ended since the last report. Counts and lengths are float64, all others float32.
     """

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import ConfigError, check_choice
+from ...core.point_names import point_texts
 from ..io import run_folder
 from ..io.files import json_text
 from ..io.run_progress import RunProgress
@@ -132,11 +133,11 @@ def by_point(row: dict[str, Any]) -> Iterator[tuple[str, dict[str, float]]]:
         [('', {'episodes': 0, 'charts/reward': 0.5}), ('discount=0.9', {'charts/reward': 0.5})]
     """
     yield "", {name: v for name, v in row.items() if v is not None and name not in ("step", "points")}
-    for point in row.get("points", ()):
-        curves = {name: v for name, v in point.items() if "/" in name}
-        varied = {name: v for name, v in point.items() if name not in curves}
-        label = ", ".join(f"{name}={value:g}" for name, value in varied.items())
-        yield label, {name: v for name, v in curves.items() if v is not None}
+    points = row.get("points", ())
+    varied = point_texts([{name: v for name, v in point.items() if "/" not in name} for point in points])
+    for point, texts in zip(points, varied, strict=True):
+        label = ", ".join(f"{name}={text}" for name, text in texts.items())
+        yield label, {name: v for name, v in point.items() if "/" in name and v is not None}
 
 
 class JsonLines:

@@ -72,7 +72,7 @@ def check_on_report(function: Any) -> None:
 
 
 def asks_to_stop(answer: Any) -> bool:
-    """Tells whether what a function returned is true: a bool of Python, NumPy or JAX, and nothing else.
+    """Returns whether what a function returned is true: a bool of Python, NumPy or JAX, and nothing else.
 
     A number is none: `on_report=lambda report: file.write(...)` is not to end the run.
 

@@ -22,7 +22,7 @@ class StandardError:
         return str(getattr(self._stream, "encoding", None) or "utf-8")
 
     def isatty(self) -> bool:
-        """Tells whether somebody looks."""
+        """Returns whether somebody looks."""
         return bool(self._ask("isatty", False))
 
     def fileno(self) -> int:
