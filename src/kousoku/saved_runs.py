@@ -82,6 +82,7 @@ def load_policy(
             id to be made by and is not given.
 
     Examples:
+        >>> from kousoku import train
         >>> run = train("q_learning", "GridWorld-v0", steps=2000, out="")
         >>> policy = load_policy(run)
         >>> policy
@@ -146,6 +147,7 @@ def compare(
         Agarwal et al., Deep reinforcement learning at the edge of the statistical precipice, arXiv:2108.13264.
 
     Examples:
+        >>> from kousoku import train
         >>> runs = {id: train(id, "FrozenLake-v1", steps=5000, seeds=4, out="") for id in ("q_learning", "sarsa")}
         >>> print(compare(runs))
         FrozenLake-v1: greedy return

@@ -171,7 +171,9 @@ class TestIds:
         assert config["env"].pop("code")
         Path("run/config.json").write_text(json.dumps(config))
         self.now = Params(0.3)
-        assert ks.resume("run", steps=160).record.facts["steps"] == 160
+        with pytest.warns(RunWarning, match=r"config.json is not what this checkpoint was made with") as told:
+            assert ks.resume("run", steps=160).record.facts["steps"] == 160
+        assert len(told) == 1, "a checkpoint of today knows what was taken out here; one of before knows nothing"
 
 
 def test_ours_are_told_by_their_ids_alone():
