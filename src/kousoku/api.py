@@ -44,8 +44,6 @@ from .training.presets import Preset, preset
 from .training.sources import GIVEN, sources
 from .viz.animation import Animation
 
-"""What `load` takes beside a folder, and functions that read one with it."""
-
 SettingsOf = ParamSpec("SettingsOf")
 
 

@@ -1,5 +1,6 @@
 """Every registered environment keeps the contract."""
 
+import equinox as eqx
 import jax
 import numpy as np
 import pytest
@@ -153,6 +154,12 @@ def test_environments_that_differ_in_an_array_alone_are_two_programs():
     key, action = jax.random.key(0), np.int32(1)
     ends = [jax.jit(env.step)(key, env.reset(key)[0], action)[1].obs for env in (open_, walled)]
     assert [int(end) for end in ends] == [1, 0]
+
+
+def test_an_environment_that_holds_a_random_key_has_a_hash_too():
+    keyed = [eqx.tree_at(lambda env: env.gravity, ks.make("CartPole-v1"), jax.random.key(seed)) for seed in (0, 0, 1)]
+    assert hash(keyed[0]) == hash(keyed[1])
+    assert hash(keyed[0]) != hash(keyed[2])
 
 
 def test_a_time_limit_that_no_counter_holds_is_refused_by_each():

@@ -21,6 +21,7 @@ from kousoku.agents.deep.dagger import DAgger
 from kousoku.agents.planning import value_iteration
 from kousoku.cli import main
 from kousoku.core.env import EnvSpec
+from kousoku.core.errors import RunWarning
 from kousoku.nn import ActorQConfig
 from kousoku.ops.schedules import Linear
 from kousoku.training.evaluation.recorded import acted
@@ -335,3 +336,14 @@ def test_seeds_and_steps_that_no_program_takes_are_refused():
             ask(seed=2**32)
     with pytest.raises(ks.ConfigError, match=r"steps: got 1000000000000000; they need about .* GiB; use at most"):
         run.collect(10**15)
+
+
+def test_episodes_that_a_resumed_run_on_the_host_gave_up_have_no_return():
+    agent = ks.make_agent("dqn", num_envs=2, capacity=400, learning_starts=50, hidden=(8,))
+    ks.train(agent, "gymnasium:CartPole-v1", steps=100, eval_episodes=0, out="run")
+    with pytest.warns(RunWarning, match="all slots begin new episodes"):
+        data = ks.resume("run", steps=200).replay()
+    assert (len(data), int(data.truncated.sum())) == (200, 4)
+    own = data.truncated & ~data.terminated
+    assert np.array_equal(data.broken_off, own), "no clock ends CartPole within so few steps"
+    assert len(data.episode_returns) == data.terminated.sum()

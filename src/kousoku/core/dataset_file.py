@@ -147,7 +147,7 @@ def _space_of(name: str, spaces: dict[str, Space]) -> Space | None:
 def _gathered(name: str, space: Space | None, file: Any, spelt: bool) -> Any:
     """Returns an array by its name, or those of a Dict by theirs; where no key needed it, none is spelt otherwise."""
     if isinstance(space, Dict):
-        names = {part: _spelt(part) if spelt or "/" in part else part for part in space.spaces}
+        names = {part: _spelt(part) if spelt else part for part in space.spaces}
         return {part: _gathered(f"{name}/{names[part]}", inner, file, spelt) for part, inner in space.spaces.items()}
     return _plain(f"{name}.npy", file)  # the whole name: a key may end in .npy itself
 

@@ -109,8 +109,10 @@ class Env(eqx.Module):
 
 def _hashable(leaf: Any) -> Any:
     """Returns the bytes of a concrete array, and anything else as it is; a tracer says itself that it has no hash."""
-    concrete = isinstance(leaf, np.ndarray | jax.Array) and not isinstance(leaf, jax.core.Tracer)
-    return np.asarray(leaf).tobytes() if concrete else leaf
+    if not isinstance(leaf, np.ndarray | jax.Array) or isinstance(leaf, jax.core.Tracer):
+        return leaf
+    is_key = isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return np.asarray(jax.random.key_data(leaf) if is_key else leaf).tobytes()
 
 
 @runtime_checkable

@@ -74,7 +74,7 @@ def _chosen(record: RunRecord, order: list[int], room: int) -> list[tuple[str, n
 
 def member_name(record: RunRecord, member: int) -> str:
     """Names a member by its seed, and by its setting in a sweep."""
-    point = f", {setting_of(record, record.member_point[member])}" if len(record.points) > 1 else ""
+    point = f", {setting_of(record, int(record.member_point[member]))}" if len(record.points) > 1 else ""
     return f"seed {record.member_seed[member]}{point}"
 
 

@@ -129,6 +129,7 @@ class Stepper:
         return self._step(as_one_slots(self.action_space, action))
 
     def _step(self, given: Any) -> StepResult:
+        check_not_forked()
         with self._lock:
             self._slots, told = self._programs.step(self._arrays, self._slots, given)
             return on_host(told)
@@ -140,6 +141,7 @@ class Stepper:
             ConfigError: as `step` does.
         """
         given = as_actions(self.action_space, actions, numbers.shape)
+        check_not_forked()
         with self._lock:
             self._slots, told = self._programs.step_some(self._arrays, self._slots, given, numbers)
             return on_host(told)

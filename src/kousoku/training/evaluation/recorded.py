@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +124,26 @@ def replayed(folder: Path | None, agent: Agent, env: Env, env_id: str, member: i
     clipped = jax.device_get(jax.vmap(jax.vmap(lambda action: clip_to(env.action_space, action)))(rows.action))
     rows = eqx.tree_at(lambda t: t.action, rows, clipped)
     limit = None if isinstance(env, HostEnv) else env.time_limit  # first episodes on the host begin at 0, all of them
-    return _joined(rows, env, env_id, rows.reward.size, collector.begun_before(iterations, limit))
+    data = _joined(rows, env, env_id, rows.reward.size, collector.begun_before(iterations, limit))
+    if not isinstance(env, HostEnv):
+        return data
+    given_up = _given_up(rows.reward.shape, saved.progress.step, saved.progress.resumed_at).reshape(-1)
+    return dataclasses.replace(data, broken_off=data.broken_off | (given_up & data.truncated & ~data.terminated))
+
+
+def _given_up(shape: tuple[int, int], step: int, resumed_at: Sequence[int]) -> np.ndarray:
+    """Returns which of the newest transitions [B, T] were the last before a run went on, on the host, in new episodes.
+
+    Args:
+        shape: (B, T).
+        step: steps of all slots, of which the last are here.
+        resumed_at: steps at which another process went on.
+    """
+    slots, kept = shape
+    marks = np.zeros(shape, bool)
+    places = kept - 1 - (step - np.asarray(resumed_at, np.int64)) // slots
+    marks[:, places[places >= 0]] = True
+    return marks
 
 
 def _joined(rows: Transition, env: Env, env_id: str, steps: int, begun_before: np.ndarray | None = None) -> Dataset:

@@ -128,7 +128,7 @@ def save(run: Path, checkpoint: Checkpoint, keep: int) -> None:
 def what_is_left(run: Path) -> str:
     """Says from where a run can go on that the disk has stopped."""
     found = _folders(run / FOLDER)
-    if not run.is_dir():
+    if not os.path.isdir(run):  # unlike `is_dir` of a path, it never raises
         return files.GONE
     if not found:
         return "no checkpoint was saved before: when the run is resumed, it begins again from step 0"

@@ -73,7 +73,7 @@ def refusals_told(place: Location, what_is_left: Callable[[], str]) -> Iterator[
         at = Path(os.fsdecode(named)) if isinstance(named, (str, bytes)) else place.absolute
         if error.errno is None or not at.is_relative_to(place.absolute):
             raise
-        left = what_is_left() if place.absolute.is_dir() else GONE
+        left = what_is_left() if os.path.isdir(place.absolute) else GONE  # it never raises
         what = str(error.strerror)
         said = what if left in what else f"{what}; {left}"
         raise OSError(error.errno, said, str(place.here / at.relative_to(place.absolute))) from error

@@ -35,8 +35,11 @@ LONGEST = 3800
 """Bytes of a run folder's path, which leave room for those of files in it: Linux has 4,096 in all."""
 UNFINISHED = "unfinished"
 """The status of a run that is on its way, was killed, or was not evaluated yet."""
-MAY_CHANGE = ("steps", "record_every", "sources", "command", "init_from")
-"""What of a configuration may be another one when a run is resumed; `record_every` is never more than the steps."""
+MAY_CHANGE = (
+    *("steps", "record_every", "sources", "command", "init_from"),
+    *("checkpoint_every", "keep_checkpoints", "log", "stop_on_nan"),
+)
+"""What of a configuration may be another one when a run is resumed, and decides about no bit of what is learned."""
 T = TypeVar("T")
 GROUPS = ("curves", "tables", "evaluation")
 PICTURES = ("values.png", "returns.png", "lengths.png", "visits.png", "error.png")
