@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import equinox as eqx
 import jax
 import jax.core
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
@@ -111,7 +112,7 @@ def _hashable(leaf: Any) -> Any:
     """Returns the bytes of a concrete array, and anything else as it is; a tracer says itself that it has no hash."""
     if not isinstance(leaf, np.ndarray | jax.Array) or isinstance(leaf, jax.core.Tracer):
         return leaf
-    is_key = isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    is_key = isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
     return np.asarray(jax.random.key_data(leaf) if is_key else leaf).tobytes()
 
 
