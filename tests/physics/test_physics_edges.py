@@ -45,6 +45,14 @@ DYNAMICS = {
 }
 
 
+def at_the_beginning(text: str) -> mujoco.MjData:
+    """Returns what C MuJoCo computes of a file before its first step."""
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    return data
+
+
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 def test_activations_move_as_in_c(integrator, dynamics):
@@ -336,9 +344,7 @@ def test_a_contact_of_geoms_that_cannot_move_is_told_and_pushes_nothing():
     text = f"""<mujoco><worldbody>{STILL}{SLIDE.format(body='pos="0 0 1"', geom="")}</worldbody>
         <contact><pair geom1="p" geom2="q"/></contact>
         <sensor><contact geom1="p" geom2="q" data="found force dist normal"/></sensor></mujoco>"""
-    theirs = mujoco.MjModel.from_xml_string(text)
-    data = mujoco.MjData(theirs)
-    mujoco.mj_forward(theirs, data)
+    data = at_the_beginning(text)
     with jax.enable_x64(True):
         model = load(text)
         f = forward(model, initial_state(model), jnp.zeros(0))
@@ -364,9 +370,7 @@ AS_ONE = """<mujoco><option cone="{cone}"/><worldbody><geom type="plane" size="1
 @pytest.mark.parametrize("other", ["same", "welded"])
 def test_a_contact_of_geoms_that_move_as_one_is_told_and_pushes_nothing(other, condim, cone):
     text = AS_ONE.format(other=other, condim=condim, cone=cone)
-    theirs = mujoco.MjModel.from_xml_string(text)
-    data = mujoco.MjData(theirs)
-    mujoco.mj_forward(theirs, data)
+    data = at_the_beginning(text)
     with jax.enable_x64(True):
         model = load(text)
         f = forward(model, initial_state(model), jnp.zeros(0))

@@ -180,8 +180,9 @@ WRAPPERS_ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(("recordepisodestatistics", "monitor", "log", "episode"), _COUNTED),
     **dict.fromkeys(("autoreset", "vmap"), _AGAIN),
     "recordvideo": "`kousoku view RUN --film` and `run.animate()` show episodes",
-    "atari": "put 'repeat_action', 'grayscale', 'resize' and 'frame_stack' around it",
-    "ataripreprocessing": "put 'repeat_action', 'grayscale', 'resize' and 'frame_stack' around it",
+    **dict.fromkeys(
+        ("atari", "ataripreprocessing"), "put 'repeat_action', 'grayscale', 'resize' and 'frame_stack' around it"
+    ),
     "standardize": "use 'standardise'",
     **dict.fromkeys(("framestack", "vecframestack"), "use 'frame_stack'"),
     "grayscale": "use 'grayscale'",

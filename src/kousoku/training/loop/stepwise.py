@@ -123,7 +123,7 @@ def _batches(
         count = jnp.minimum(program.batch, done + steps - begin)
         one = *alone, [part[:, 0] for part in noise], begin, count
         if keys.shape[0] > FEW_MEMBERS or not decide(finish, *one, lanes=1).take:
-            return _finish_together(rest, numbers, env_arrays, state, noise, begin, count)
+            return finish(numbers, env_arrays, state, noise, begin, count, jax.vmap)
         alike = jax.vmap(kernel(finish, donate_argnums=2), (0, None, 0, 1, None, None))
         return alike(numbers, env_arrays, state, noise, begin, count)
 
@@ -150,28 +150,15 @@ def _finish(
     noise: list[Any],
     begin: Int[Array, ""],
     count: Int[Array, ""],
+    each: Callable[..., Any] = lambda function: function,
 ) -> TrainState:
-    """Takes one member's steps of a batch, whose draws are made: `rest` is a step without them."""
+    """Takes the steps of a batch whose draws are made: `rest` is a member's step without them.
 
-    def step(number: Int[Array, ""], state: TrainState) -> TrainState:
-        return rest((numbers, env_arrays), state, [part[number - begin] for part in noise])
-
-    return _take_steps(begin, count, step, state)
-
-
-def _finish_together(
-    rest: Callable[..., TrainState],
-    numbers: MemberNumbers,
-    env_arrays: PyTree,
-    state: TrainState,
-    noise: list[Any],
-    begin: Int[Array, ""],
-    count: Int[Array, ""],
-) -> TrainState:
-    """Takes all members' steps of a batch, each step of all at once."""
+    Numbers, state and noise are one member's, or those of all where `each` is `jax.vmap`: each step of all at once.
+    """
 
     def step(number: Int[Array, ""], state: TrainState) -> TrainState:
         now = [part[number - begin] for part in noise]
-        return jax.vmap(lambda n, one, x: rest((n, env_arrays), one, x))(numbers, state, now)
+        return each(lambda own, one, drawn: rest((own, env_arrays), one, drawn))(numbers, state, now)
 
-    return _take_steps(begin, count, step, state, jax.vmap)
+    return _take_steps(begin, count, step, state, each)
