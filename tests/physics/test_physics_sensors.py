@@ -443,14 +443,15 @@ def test_what_rays_meet_and_what_is_inside():
 
 @pytest.mark.full("more cases")
 def test_sizes_may_be_anything_that_jax_traces():
-    model = load(CART)
-    state, ctrl = initial_state(model), jnp.zeros(0)
+    with jax.enable_x64(True):  # where a force is 0 float32 leaves rounding of 33 N, which no relative bound holds
+        model = load(CART)
+        state, ctrl = initial_state(model), jnp.zeros(0)
 
-    def told_of(site_size, geom_size):
-        return sensors(forward(model.with_numbers(site_size=site_size, geom_size=geom_size), state, ctrl))
+        def told_of(site_size, geom_size):
+            return sensors(forward(model.with_numbers(site_size=site_size, geom_size=geom_size), state, ctrl))
 
-    found = jax.jit(told_of)(model.site_size, model.geom_size)
-    np.testing.assert_allclose(found, sensors(forward(model, state, ctrl)), rtol=1e-6)
+        found = jax.jit(told_of)(model.site_size, model.geom_size)
+        np.testing.assert_allclose(found, sensors(forward(model, state, ctrl)), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.full("more cases")
