@@ -49,11 +49,43 @@ def test_results_are_the_same_and_arguments_live_on(donate, lanes):
     expect_alike(args, before)
 
 
-def test_large_arrays_are_overwritten_and_small_ones_are_not():
+def test_what_is_donated_is_overwritten_and_nothing_else():
     args = given()
     assert overwritten(jax.vmap(ks.kernel(moved, donate_argnums=(0, 1, 2))), *args) == ["0<-0", "1<-1"]
     assert overwritten(jax.vmap(ks.kernel(moved, donate_argnums=1)), *args) == ["1<-1"]
     assert overwritten(jax.vmap(ks.kernel(moved)), *args) == []
+
+
+@pytest.mark.parametrize("lanes", [3, 8, LANES])
+def test_numbers_and_short_arrays_are_overwritten_too(lanes):
+    """Each result is made of arguments in whose places others come to lie."""
+
+    def turned(a, b, row, count):
+        return b + row[2], a * 2.0, row[::-1] + a, count + jnp.int32(b > 0)
+
+    rng = np.random.default_rng(4)
+    a, b = (jnp.asarray(rng.normal(size=lanes).astype(np.float32)) for _ in range(2))
+    args = a, b, jnp.asarray(rng.normal(size=(lanes, 3)).astype(np.float32)), jnp.arange(lanes, dtype=np.int32)
+    step = jax.vmap(ks.kernel(turned, donate_argnums=(0, 1, 2, 3)))
+    assert overwritten(step, *args) == ["0<-0", "1<-1", "2<-2", "3<-3"]
+    expected = jax.vmap(turned)(*args)
+    expect_alike(jax.jit(step)(*args), expected)
+    expect_alike(jax.jit(step, donate_argnums=(0, 1, 2, 3))(*args), expected)
+
+
+def test_a_program_of_one_kernel_copies_nothing():
+    """Else XLA shares its many copies out among threads, and waking these takes longer than all of a small step."""
+    state = {f"part {i}": jnp.full((64, i), i, jnp.float32) for i in range(1, 13)}
+
+    def turn(key, state, gain):
+        noise = jax.random.normal(key)
+        return jax.tree.map(lambda x: x * gain + noise, state), noise
+
+    step = jax.vmap(ks.kernel(turn, donate_argnums=1))
+    keys = jax.random.split(jax.random.key(0), 64)
+    program = jax.jit(step, donate_argnums=1).lower(keys, state, jnp.ones(64)).compile().as_text()
+    assert "custom-call(" in program
+    assert " copy(" not in program
 
 
 def test_a_loop_goes_on_in_place():

@@ -70,8 +70,8 @@ def kernel(
             among the cores, one at a time.
         axis_name: the devices' name, where the function takes sums, means, or largest or smallest elements over those
             of `jax.shard_map`, or joins their arrays: its kernels meet while they run. With `arrays` only.
-        donate_argnums: numbers of arguments by position whose large arrays may be overwritten by results of the same
-            shape and type, as what a loop carries may: it is neither copied nor given new memory at each turn. Unlike
+        donate_argnums: numbers of arguments by position whose arrays may be overwritten by results of the same shape
+            and type, as what a loop carries may: it is neither copied nor given new memory at each turn. Unlike
             `jax.jit`'s, what is still needed afterwards is copied first, so no value is lost.
 
     Raises:

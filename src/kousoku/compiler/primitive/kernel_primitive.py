@@ -8,6 +8,7 @@ platform has a back end; elsewhere, and where that is not possible, the function
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence
 from functools import partial
 from itertools import compress
@@ -34,9 +35,6 @@ from .sharding import among, is_of_several_devices, needs_devices, over_devices,
 kernel_p = Primitive("kousoku_kernel")
 kernel_p.multiple_results = True
 needs_devices(kernel_p)
-
-WORTH_OVERWRITING = 9
-"""Elements of a lane from which on a result takes the place of an input."""
 
 
 # ---- evaluation and shapes
@@ -222,7 +220,7 @@ def _call(
     if meeting is not None:
         assert kernel.devices is not None
         given += _rendezvous(backend, meeting, kernel.devices.axis)
-    aliases = _overwritten(kernel, batched, given, list(outs.values())) if code.lanes > 1 and not kernel.arrays else {}
+    aliases = _overwritten(kernel, batched) if code.lanes > 1 and not kernel.arrays else {}
     call = jax.ffi.ffi_call(backend.call_target, list(outs.values()), input_output_aliases=aliases)
     made = call(*given, kernel=np.int64(code.number))
     results = [
@@ -232,23 +230,27 @@ def _call(
     return _as_results(kernel, lanes, results)
 
 
-def _overwritten(
-    kernel: Traced, batched: Flags, given: Sequence[Any], outs: Sequence[jax.ShapeDtypeStruct]
-) -> dict[int, int]:
-    """Returns which inputs results take the place of, by number: donated ones of the same shape and type, in order.
+def _overwritten(kernel: Traced, batched: Flags) -> dict[int, int]:
+    """Returns which of the call's inputs results of it take the place of, by number.
 
-    A gang reads all that its lanes are given before it writes any result, so it may. Small arrays are not worth it.
-    XLA first copies what somebody else needs.
+    They are paired as `jax.jit` pairs what is donated to it, so that a program of one kernel copies nothing: each of
+    the function's results takes the first donated argument of the same shape and type that is left. A gang reads all
+    that its lanes are given before it writes any result, so it may. XLA first copies what somebody else needs.
     """
-    free: dict[Any, list[int]] = {}
-    for place, number in enumerate(kernel.summary.interface.inputs):
+    interface = kernel.summary.interface
+    free: dict[Any, deque[int]] = {}
+    for number, aval in enumerate(kernel.in_avals):
         if kernel.donated and kernel.donated[number] and any(batched[number]):
-            free.setdefault((given[place].shape, given[place].dtype), []).append(place)
-    pairs = {}
-    for number, out in enumerate(outs):
-        places = free.get((out.shape, out.dtype))
-        if places and math.prod(out.shape[1:]) >= WORTH_OVERWRITING:
-            pairs[places.pop(0)] = number
+            free.setdefault(physical(aval), deque()).append(number)
+    places = {number: place for place, number in enumerate(interface.inputs)}
+    pairs: dict[int, int] = {}
+    for origin, aval in zip(interface.results, kernel.out_avals, strict=True):
+        left = free.get(physical(aval))
+        if not left:
+            continue
+        place = places.get(left.popleft())
+        if place is not None and not origin.is_input and origin.number not in pairs.values():
+            pairs[place] = origin.number
     return pairs
 
 
