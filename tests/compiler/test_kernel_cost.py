@@ -12,7 +12,8 @@ from own_envs import OWN_ENVS
 import kousoku as ks
 from kousoku.agents import list_agents
 from kousoku.compiler import cost, decide
-from kousoku.compiler.runtime.kernels import GRAIN_NANOSECONDS
+from kousoku.compiler.backends import BACKENDS
+from kousoku.compiler.runtime.kernels import GRAIN_NANOSECONDS, KernelSpec
 from kousoku.compiler.tracing.trace import trace_like
 from kousoku.core.env import Finite
 from kousoku.training.config import TrainConfig
@@ -62,6 +63,41 @@ def test_a_gang_of_a_population_is_work_enough_for_a_core(agent, env):
     """Else two gangs, such as of 30 agents, would be left to one core; how many steps there are is not known before."""
     function, args = whole_run(agent, env)
     assert trace_like(function, "", *args).summary.nanoseconds > GRAIN_NANOSECONDS / 2
+
+
+def spec(function, *args) -> KernelSpec:
+    source = trace_like(function, "", *args)
+    cpu = BACKENDS[0]
+    return KernelSpec(cpu, source, 8, (True,) * len(source.summary.interface.inputs), True, cpu.target())
+
+
+def step(env: str) -> KernelSpec:
+    made = ks.make(env)
+    key = jax.random.key(0)
+    state, _ = made.reset(key)
+    return spec(made.step, key, state, made.action_space.sample(key))
+
+
+def test_a_small_step_of_many_slots_wakes_no_other_thread():
+    """Which takes longer: 50 us, where a thousand CartPoles take 10; large pieces are shared out as small ones are."""
+    cart = step("CartPole-v1")
+    assert 1024 < 10 * cart.grain < cart.serial < 100_000
+
+
+def test_a_loop_whose_turns_are_not_known_is_shared_out_at_once():
+    function, args = whole_run("q_learning", "GridWorld-v0")
+    assert spec(function, *args).serial == spec(function, *args).grain == 8
+    few = spec(lambda x: jax.lax.while_loop(lambda x: x < 100.0, lambda x: x * 2.0, x), jnp.float32(1.0))
+    many = spec(lambda x: jax.lax.fori_loop(0, 16, lambda i, x: x * 2.0, x), jnp.float32(1.0))
+    assert few.serial == few.grain < many.serial
+
+
+def test_products_of_matrices_count_by_what_they_multiply():
+    """A hidden layer of a policy in a kernel is 4,096 multiply-adds, not the 64 numbers that it makes."""
+    layer = jnp.ones((64, 64))
+    assert spec(lambda x: x @ layer, jnp.ones(64)).source.summary.nanoseconds >= 4096
+    total = spec(lambda x: x.sum(), jnp.ones(4096)).source.summary.nanoseconds
+    assert 1000 < total < 4096
 
 
 @pytest.mark.by_default("FrozenLake-v1")

@@ -213,11 +213,13 @@ class GraphSummary:
     Attributes:
         digest: see `digest`.
         nanoseconds: a guess of what one gang of lanes takes.
+        counted: whether it rests on no guess of how often a loop runs.
         interface: what of the function's inputs and results the graph has.
     """
 
     digest: bytes
     nanoseconds: int
+    counted: bool
     interface: Interface
 
 
@@ -251,7 +253,7 @@ class GraphSource(ABC):
 
 def summarise(graph: Graph, interface: Interface) -> GraphSummary:
     """Returns what a graph amounts to."""
-    return GraphSummary(digest(graph), cost(graph), interface)
+    return GraphSummary(digest(graph), cost(graph), all(op.name != "while" for op in graph.walk()), interface)
 
 
 def cost(graph: Graph) -> int:
@@ -259,9 +261,19 @@ def cost(graph: Graph) -> int:
     total = 0
     for op in graph.ops:
         times = {"scan": op.params.get("length", 1), "while": LOOP_GUESS}.get(op.name, 1)
-        inner = sum(cost(p) for p in op.graphs())
-        total += times * inner + sum(v.size for v in op.outputs) * (40 if op.name == "threefry2x32" else 1)
+        total += times * sum(cost(p) for p in op.graphs()) + _operations(op)
     return max(1, total // 2)
+
+
+def _operations(op: Op) -> int:
+    """Returns how many operations of a vector an operation is, beside those of its graphs."""
+    size = sum(v.size for v in op.outputs)
+    if op.name == "dot_general":
+        factor, (contracted, _) = op.inputs[0], op.params["dimension_numbers"]
+        return 2 * size * math.prod(factor.shape[axis] for axis in contracted[0])
+    if op.name.startswith(("reduce", "arg", "sort")):
+        return max(size, *(v.size for v in op.inputs))
+    return 40 * size if op.name == "threefry2x32" else size
 
 
 def digest(graph: Graph) -> bytes:

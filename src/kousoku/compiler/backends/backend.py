@@ -29,13 +29,14 @@ class KernelModule:
 class KernelRegistry(Protocol):
     """The registry that tells XLA's programs of a platform where each kernel's code is. Records are its own."""
 
-    def add(self, number: int, gang: int, grain: int, batched: bool) -> Any:
+    def add(self, number: int, gang: int, grain: int, serial: int, batched: bool) -> Any:
         """Makes a kernel known, before it has its code: programs may hold it, and calls of it wait.
 
         Args:
             number: what programs call it by, from 1 to 2**63 - 1.
             gang: lanes in a gang.
             grain: lanes in the smallest piece of work for a thread.
+            serial: the most lanes that one thread does by itself.
             batched: whether there is an axis of lanes.
 
         Returns:

@@ -17,6 +17,9 @@ from ..llvm.target import Target
 from ..no_gc import no_gc
 
 GRAIN_NANOSECONDS = 8000
+"""Of the smallest piece of work for a thread."""
+SERIAL_NANOSECONDS = 100_000
+"""Of work that a thread does by itself, as it takes some 50 us to wake another one."""
 
 
 class CompiledKernel:
@@ -29,12 +32,14 @@ class CompiledKernel:
         broken: whether there is no code and never will be.
     """
 
-    def __init__(self, registry: KernelRegistry, number: int, lanes: int, grain: int, batched: bool) -> None:
+    def __init__(
+        self, registry: KernelRegistry, number: int, lanes: int, grain: int, serial: int, batched: bool
+    ) -> None:
         self.number, self.lanes = number, lanes
         self.checked, self.broken = threading.Event(), False
         self._code: list[object] = []
         self._registry = registry
-        self._record = registry.add(number, lanes, grain, batched)
+        self._record = registry.add(number, lanes, grain, serial, batched)
         weakref.finalize(self, registry.remove, self._record, self._code).atexit = False
 
     def load(self, code: bytes) -> None:
@@ -88,10 +93,25 @@ class KernelSpec:
         """The key as a number of 63 bits."""
         return max(int(self.key[:16], 16) >> 1, 1)
 
+    @property
+    def grain(self) -> int:
+        """Lanes in the smallest piece of work for a thread."""
+        return self._lanes_in(GRAIN_NANOSECONDS)
+
+    @property
+    def serial(self) -> int:
+        """The most lanes that one thread does by itself: few, where nobody knows how long they take."""
+        known = self.source.summary.counted and not self.source.arrays
+        return self._lanes_in(SERIAL_NANOSECONDS) if known else self.grain
+
+    def _lanes_in(self, nanoseconds: int) -> int:
+        """Returns the lanes of the gangs that take this long by the estimate, at least one gang's."""
+        return self.lanes * max(1, nanoseconds // self.source.summary.nanoseconds)
+
     def empty(self) -> CompiledKernel:
         """Makes the kernel, yet without code."""
-        grain = self.lanes * max(1, GRAIN_NANOSECONDS // self.source.summary.nanoseconds)
-        return CompiledKernel(self.backend.registry(), self.number, self.lanes, grain, self.has_axis)
+        registry = self.backend.registry()
+        return CompiledKernel(registry, self.number, self.lanes, self.grain, self.serial, self.has_axis)
 
     def code(self, checked: Callable[[], None] | None = None) -> bytes:
         """Returns machine code; see `build`.

@@ -38,6 +38,7 @@ class KernelRecord(ctypes.Structure):
         ("function", ctypes.c_void_p),
         ("gang", ctypes.c_int64),
         ("grain", ctypes.c_int64),
+        ("serial", ctypes.c_int64),
         ("batched", ctypes.c_int64),
         ("programs", ctypes.c_int64),
     )
@@ -57,12 +58,13 @@ class KernelTable:
         self.free: list[KernelRecord] = []
         self.leaving: list[tuple[KernelRecord, list[LoadedCode]]] = []
 
-    def add(self, number: int, gang: int, grain: int, batched: bool) -> KernelRecord:
+    def add(self, number: int, gang: int, grain: int, serial: int, batched: bool) -> KernelRecord:
         """Makes a kernel known, before it has its code: programs may hold it, and calls of it wait."""
         with self.lock:
             self.clear()
             record = self.free.pop() if self.free else self._another()
-            record.function, record.gang, record.grain, record.batched = None, gang, grain, batched
+            record.function, record.gang, record.batched = None, gang, batched
+            record.grain, record.serial = grain, serial
             record.number = number
             return record
 

@@ -6,8 +6,9 @@
 ; others have begun, never for threads that have not started.
 
 ; What is known of a kernel: number, the next record, function (null while it is being compiled, 1 where that failed),
-; lanes in a gang, lanes in the smallest chunk, whether there is a lane axis, programs of XLA's that use it.
-%Record = type { i64, ptr, ptr, i64, i64, i64, i64 }
+; lanes in a gang, lanes in the smallest chunk, the most lanes that no other thread is woken for, whether there is a lane
+; axis, programs of XLA's that use it.
+%Record = type { i64, ptr, ptr, i64, i64, i64, i64, i64 }
 
 ; What the workers of one call share: next chunk, chunks done, users, function, inputs, outputs, lanes, lanes in a
 ; chunk, number of chunks.
@@ -96,7 +97,7 @@ further:
   br label %probe
 
 keep:
-  %programs.at = getelementptr %Record, ptr %candidate, i64 0, i32 6
+  %programs.at = getelementptr %Record, ptr %candidate, i64 0, i32 7
   %programs = atomicrmw add ptr %programs.at, i64 1 acq_rel, align 8
   %kept.error = call ptr @remember(ptr %frame, ptr %candidate)
   %refused = icmp ne ptr %kept.error, null
@@ -168,7 +169,7 @@ made:
   br i1 %failed, label %fail, label %begin
 
 begin:
-  %batched.at = getelementptr %Record, ptr %record, i64 0, i32 5
+  %batched.at = getelementptr %Record, ptr %record, i64 0, i32 6
   %batched = load i64, ptr %batched.at
   %many = icmp ne i64 %batched, 0
   br i1 %many, label %lanes, label %single
@@ -183,9 +184,9 @@ lanes:
   %dims.at = getelementptr i8, ptr %first, i64 40
   %dims = load ptr, ptr %dims.at
   %count = load i64, ptr %dims
-  %grain.at = getelementptr %Record, ptr %record, i64 0, i32 4
-  %grain = load i64, ptr %grain.at
-  %few = icmp sle i64 %count, %grain
+  %serial.at = getelementptr %Record, ptr %record, i64 0, i32 5
+  %serial.most = load i64, ptr %serial.at
+  %few = icmp sle i64 %count, %serial.most
   br i1 %few, label %serial, label %threads
 
 serial:
@@ -201,6 +202,8 @@ threads:
 share:
   %group.at = getelementptr %Record, ptr %record, i64 0, i32 3
   %group = load i64, ptr %group.at
+  %grain.at = getelementptr %Record, ptr %record, i64 0, i32 4
+  %grain = load i64, ptr %grain.at
   %shares = mul i64 %threads.n, 4
   %part = udiv i64 %count, %shares
   %small = icmp slt i64 %part, %grain
@@ -325,7 +328,7 @@ define internal ptr @recall(ptr %frame, ptr %record.at) {
 
 ; A program that held the record is gone.
 define internal void @release(ptr %record) {
-  %programs.at = getelementptr %Record, ptr %record, i64 0, i32 6
+  %programs.at = getelementptr %Record, ptr %record, i64 0, i32 7
   %before = atomicrmw sub ptr %programs.at, i64 1 acq_rel, align 8
   ret void
 }
