@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core.env import Env
 from ...core.errors import ConfigError, check_count
-from .spaces import gymnasium_space, in_gymnasium
+from .spaces import gymnasium_dtypes, gymnasium_space, in_dtypes
 from .stepper import LARGEST_SEED, Stepper, made
 from .stepping import ResetRule, StepResult
 
@@ -48,6 +48,7 @@ class EnvPoolLike:
 
     def __init__(self, env: Env, num_envs: int = 1, *, batch_size: int | None = None, seed: int = 0) -> None:
         self._stepper = Stepper(env, num_envs, ResetRule.NEXT_STEP)
+        self._dtypes = gymnasium_dtypes(env.observation_space)
         self.num_envs = self._stepper.num_slots
         self.batch_size = check_count("batch_size", batch_size or self.num_envs, high=self.num_envs)
         self.env, self._seed = env, check_count("seed", seed, low=0, high=LARGEST_SEED + 1 - self.num_envs)
@@ -165,7 +166,7 @@ class EnvPoolLike:
         return Waiting(numbers, jax.tree.map(lambda x: x[numbers], told), self._elapsed[numbers])
 
     def _obs(self, got: Waiting) -> Any:
-        return in_gymnasium(self._stepper.observation_space, got.told.obs)
+        return in_dtypes(self._dtypes, got.told.obs)
 
     @staticmethod
     def _info(got: Waiting) -> dict[str, Any]:

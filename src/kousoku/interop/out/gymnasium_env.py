@@ -13,7 +13,7 @@ from jaxtyping import UInt8
 from ...core.env import Env
 from ...core.errors import ConfigError, check_choice, check_keys
 from ...training.evaluation.film import is_drawable, makes_svg
-from .spaces import gymnasium_space, in_gymnasium, info_in_gymnasium
+from .spaces import gymnasium_dtypes, gymnasium_space, in_dtypes, info_in_gymnasium
 from .state_painter import StatePainter, frames_per_second
 from .stepper import Stepper, made
 from .stepping import ResetRule, StepResult
@@ -55,6 +55,7 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         self.observation_space = gymnasium_space(self.env.observation_space)
         self.action_space = gymnasium_space(self.env.action_space)
         self._stepper = Stepper(self.env, 1, ResetRule.DISABLED)
+        self._dtypes = gymnasium_dtypes(self.env.observation_space)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begins an episode; with a seed always the same one, without one the next."""
@@ -90,7 +91,7 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         return self._painter.draw(self._stepper.state(0))
 
     def _obs(self, told: StepResult) -> Any:
-        return first(in_gymnasium(self._stepper.observation_space, told.obs))
+        return first(in_dtypes(self._dtypes, told.obs))
 
     def _info(self, told: StepResult) -> dict[str, Any]:
         return {name: first(value) for name, value in info_in_gymnasium(told.info).items()}

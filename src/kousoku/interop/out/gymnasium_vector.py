@@ -16,7 +16,7 @@ from ...core.env import Env
 from ...core.errors import ConfigError, check_choice, check_count, is_number
 from ...core.words import plural
 from .gymnasium_env import RENDER_MODES, check_begun, check_options, drawn_seed, metadata_of, painter_of
-from .spaces import gymnasium_space, in_gymnasium, info_in_gymnasium
+from .spaces import gymnasium_dtypes, gymnasium_space, in_dtypes, info_in_gymnasium
 from .stepper import Stepper, made
 from .stepping import ResetRule, StepResult
 
@@ -64,6 +64,7 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
         self.render_mode = render_mode
         self.metadata = {**metadata_of(self.env), "autoreset_mode": AutoresetMode(mode)}
         self._stepper = Stepper(self.env, num_envs, ResetRule(mode))
+        self._dtypes = gymnasium_dtypes(self.env.observation_space)
         self.num_envs = self._stepper.num_slots
         self.single_observation_space = gymnasium_space(self.env.observation_space)
         self.single_action_space = gymnasium_space(self.env.action_space)
@@ -129,7 +130,7 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
             raise ClosedEnvironmentError("the environments were closed: make new ones")
 
     def _obs(self, obs: Any) -> Any:
-        return in_gymnasium(self._stepper.observation_space, obs)
+        return in_dtypes(self._dtypes, obs)
 
     def _seeds(self, seed: Any) -> list[Any]:
         """Returns a seed for each environment: random ones, where there is none, for the first episodes."""

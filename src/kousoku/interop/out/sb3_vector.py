@@ -11,7 +11,7 @@ from ...core.env import Env
 from ...core.errors import ConfigError
 from .gymnasium_env import check_begun, drawn_seed, metadata_of, painter_of
 from .gymnasium_vector import row
-from .spaces import gymnasium_space, in_gymnasium
+from .spaces import gymnasium_dtypes, gymnasium_space, in_dtypes
 from .stepper import Stepper, made
 from .stepping import ResetRule
 from .theirs import derived, required
@@ -36,6 +36,7 @@ class SB3VectorEnv:
         self._painter = painter_of(env, render_mode)
         self._given_mode = render_mode
         self._stepper = Stepper(env, num_envs, ResetRule.SAME_STEP)
+        self._dtypes = gymnasium_dtypes(env.observation_space)
         self._actions: Any = None
         spaces = (gymnasium_space(space) for space in (env.observation_space, env.action_space))
         super().__init__(self._stepper.num_slots, *spaces)  # pyright: ignore[reportCallIssue]
@@ -121,7 +122,7 @@ class SB3VectorEnv:
         return [indices] if isinstance(indices, int) else indices
 
     def _obs(self, obs: Any) -> Any:
-        return in_gymnasium(self._stepper.observation_space, obs)
+        return in_dtypes(self._dtypes, obs)
 
 
 def to_sb3_vec(env: str | Env, num_envs: int, *, render_mode: str | None = None, **options: Any) -> Any:

@@ -25,13 +25,18 @@ def gymnasium_space(space: Space) -> gymnasium.Space:
             return gymnasium.spaces.Dict({name: gymnasium_space(part) for name, part in space.spaces.items()})
 
 
-def in_gymnasium(space: Space, obs: Any) -> Any:
-    """Returns observations, [...] or [N, ...], in the dtypes of Gymnasium's space."""
+def gymnasium_dtypes(space: Space) -> Any:
+    """Returns the dtype of Gymnasium's space; of a Dict's, those of its parts by name."""
     if isinstance(space, Dict):
-        return {name: in_gymnasium(part, obs[name]) for name, part in space.spaces.items()}
-    if isinstance(space, Discrete | MultiDiscrete):
-        return np.asarray(obs, np.int64)
-    return np.asarray(obs, space.dtype)
+        return {name: gymnasium_dtypes(part) for name, part in space.spaces.items()}
+    return np.dtype(np.int64) if isinstance(space, Discrete | MultiDiscrete) else space.dtype
+
+
+def in_dtypes(dtypes: Any, obs: Any) -> Any:
+    """Returns observations, [...] or [N, ...], in such dtypes."""
+    if isinstance(dtypes, dict):
+        return {name: in_dtypes(each, obs[name]) for name, each in dtypes.items()}
+    return np.asarray(obs, dtypes)
 
 
 def info_in_gymnasium(info: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from ...core.errors import ConfigError, check_count, check_keys
 from ...core.host import HostEnv
 from ...core.spaces import LARGEST
 from ...training.guards.memory_check import check_transitions
-from .actions import as_actions, as_one_slots
+from .actions import ActionReader
 from .forks import check_not_forked
 from .limits import with_limit
 from .stepping import STEPS, HostSlot, ResetRule, StepResult, first_reset, is_told_at_reset, reset_again
@@ -65,6 +65,7 @@ class Stepper:
         self.env, self.num_slots, self.reset_rule = env, check_count("num_envs", num_slots), reset_rule
         check_transitions("num_envs", env, self.num_slots)
         self.observation_space, self.action_space = env.observation_space, env.action_space
+        self._actions = ActionReader(self.action_space)
         self.tells_at_reset = is_told_at_reset(env)
         arrays, structure = partition_env(env)
         self._arrays, tree = jax.tree.flatten(arrays)
@@ -118,7 +119,7 @@ class Stepper:
         Raises:
             ConfigError: for actions of another shape or dtype, or whole numbers outside their space.
         """
-        return self._step(as_actions(self.action_space, actions, (self.num_slots,)))
+        return self._step(self._actions.read(actions, (self.num_slots,)))
 
     def step_one(self, action: Any) -> StepResult:
         """Takes one action, without an axis of slots, in the only slot.
@@ -126,7 +127,7 @@ class Stepper:
         Raises:
             ConfigError: as `step` does.
         """
-        return self._step(as_one_slots(self.action_space, action))
+        return self._step(self._actions.read_one(action))
 
     def _step(self, given: Any) -> StepResult:
         check_not_forked()
@@ -140,7 +141,7 @@ class Stepper:
         Raises:
             ConfigError: as `step` does.
         """
-        given = as_actions(self.action_space, actions, numbers.shape)
+        given = self._actions.read(actions, numbers.shape)
         check_not_forked()
         with self._lock:
             self._slots, told = self._programs.step_some(self._arrays, self._slots, given, numbers)
@@ -209,8 +210,8 @@ def on_host(told: tuple[Any, ...]) -> StepResult:
     What episodes ended with (`final_obs`, `final_info`) stays where it is until somebody reads it, as most steps end
     none.
     """
-    now, final = told[: len(StepResult._fields) - 2], told[-2:]
-    return StepResult(*jax.tree.map(np.array, now), *final)
+    leaves, tree = jax.tree.flatten(told[: len(StepResult._fields) - 2])
+    return StepResult(*tree.unflatten([np.array(leaf) for leaf in leaves]), *told[-2:])
 
 
 def key_words(seeds: Sequence[Any]) -> np.ndarray:
