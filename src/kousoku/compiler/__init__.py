@@ -15,6 +15,7 @@ _HOMES = {
     "cost": ("Decision",),
     "explain": ("Explanation",),
     "fallback": ("KernelWarning",),
+    "host_kernel": ("HostKernel",),
     "llvm.target": ("host",),
     "primitive.any_lane": ("any_lane",),
 }
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from .cost import Decision as Decision
     from .explain import Explanation as Explanation
     from .fallback import KernelWarning as KernelWarning
+    from .host_kernel import HostKernel as HostKernel
     from .llvm.target import host as host
     from .primitive.any_lane import any_lane as any_lane
 

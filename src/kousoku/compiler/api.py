@@ -17,6 +17,7 @@ from .config import kernels_are_on
 from .cost import Decision, weigh
 from .explain import Explanation, explain
 from .fallback import reason_of, warn_once
+from .host_kernel import HostKernel, host_kernel
 from .jax_config import trace_affecting_config
 from .primitive.kernel_primitive import kernel_p
 from .tracing.devices import of_one_device
@@ -43,6 +44,16 @@ class Kernel(Protocol):
             lanes: how many lanes it will be called for.
             in_axes: as `jax.vmap` will have them, one for each argument by position, or for each part of it; those by
                 name have lanes.
+        """
+        ...
+
+    def for_host(self, lanes: int, in_axes: Sequence[Any], *args: Any) -> HostKernel | None:
+        """Returns it as a kernel that the host calls with NumPy's arrays, past XLA; None where that cannot be.
+
+        Args:
+            lanes: how many.
+            in_axes: as `jax.vmap` would have them, one for each argument, or for each part of it: 0 or None.
+            args: of one lane, like those that it will be given.
         """
         ...
 
@@ -116,8 +127,18 @@ def kernel(
         with contextlib.suppress(Exception):  # whoever lowers it meets it again, and tells
             traced.begin_compiling(lanes, along)
 
+    def for_host(lanes: int, in_axes: Sequence[Any], *args: Any) -> HostKernel | None:
+        watched = jax.config.jax_disable_jit or jax.config.jax_debug_nans or jax.config.jax_debug_infs
+        if on is False or not kernels_are_on() or current().backend is None or watched:
+            return None
+        with contextlib.suppress(Exception):  # whoever lowers it meets it again, and tells
+            traced, out_tree, operands = traces.of(args, {})
+            along = _varying(in_axes, args)
+            return host_kernel(traced, out_tree, operands[: len(operands) - len(along)], along, lanes)
+        return None
+
     made = cast(Any, wrapper)
-    made.explain, made.begin_compiling = explained, begin_compiling
+    made.explain, made.begin_compiling, made.for_host = explained, begin_compiling, for_host
     return made
 
 

@@ -48,6 +48,14 @@ class KernelRegistry(Protocol):
         """Gives a kernel its machine code, which calls wait for; returns what keeps the code in memory."""
         ...
 
+    def host_call(self, record: Any) -> Callable[[int, int, int], None] | None:
+        """Returns what calls a kernel that has its code from the host, past XLA, with all that XLA would see to.
+
+        It takes the addresses of lists of addresses, of inputs and of outputs, and the number of lanes; it lets other
+        threads of Python's run, and returns when all is done. None where the host has no way to call it.
+        """
+        ...
+
     def give_up(self, record: Any) -> None:
         """Says that there will be no code: calls of the kernel fail."""
         ...

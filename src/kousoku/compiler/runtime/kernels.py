@@ -47,6 +47,13 @@ class CompiledKernel:
         self._code.append(self._registry.load(self._record, code))
         self.checked.set()
 
+    def host_call(self) -> Callable[[int, int, int], None] | None:
+        """Returns what calls it from the host, past XLA, while this object lives; see `KernelRegistry.host_call`.
+
+        None where there is no such thing, or no code yet.
+        """
+        return self._registry.host_call(self._record) if self._code else None
+
     def give_up(self) -> None:
         """Gives up: nobody finds the kernel any more, and calls of those who hold it fail."""
         _alive.pop(self.number, None)

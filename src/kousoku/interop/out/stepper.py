@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool
 
@@ -20,6 +21,7 @@ from ...core.host import HostEnv
 from ...core.spaces import LARGEST
 from ...training.guards.memory_check import check_transitions
 from .actions import ActionReader
+from .direct_call import DirectCall
 from .forks import check_not_forked
 from .limits import with_limit
 from .stepping import STEPS, HostSlot, ResetRule, StepResult, first_reset, is_told_at_reset, reset_again
@@ -71,11 +73,12 @@ class Stepper:
         self._arrays, tree = jax.tree.flatten(arrays)
         self._programs = programs(structure, tree, reset_rule)
         self._slots: list[Any] | None = None
+        self._direct: dict[str, DirectCall | None] = {}
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
-            slots = None if self._slots is None else jax.device_get(self._slots)
+            slots = None if self._slots is None else [np.array(leaf) for leaf in jax.device_get(self._slots)]
         return {"env": self.env, "num_slots": self.num_slots, "reset_rule": self.reset_rule, "slots": slots}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -110,7 +113,7 @@ class Stepper:
                 self._slots, told = self._programs.begin(self._arrays, words)
             else:
                 everyone = np.ones(self.num_slots, bool) if chosen is None else chosen
-                self._slots, told = self._programs.again(self._arrays, self._slots, everyone, seeded, words)
+                return self._advance("again", everyone, seeded, words)
             return on_host(told)
 
     def step(self, actions: Any) -> StepResult:
@@ -132,8 +135,24 @@ class Stepper:
     def _step(self, given: Any) -> StepResult:
         check_not_forked()
         with self._lock:
-            self._slots, told = self._programs.step(self._arrays, self._slots, given)
-            return on_host(told)
+            return self._advance("step", given)
+
+    def _advance(self, name: str, *rest: Any) -> StepResult:
+        """Takes a step of all slots, or resets them: by a kernel while that is short, else by a program of XLA's."""
+        if name not in self._direct:
+            self._direct[name] = self._programs.direct(name, self._arrays, self._slots, rest)
+        direct = self._direct[name]
+        if direct is not None and direct.pays:
+            self._slots, told = direct(self._slots, rest)
+            return told
+        program = self._programs.step if name == "step" else self._programs.again
+        self._slots, told = program(self._arrays, self._given_away(), *rest)
+        return on_host(told)
+
+    def _given_away(self) -> list[Any]:
+        """Returns the slots' state for a program that may overwrite it: not that of direct steps."""
+        assert self._slots is not None
+        return [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in self._slots]
 
     def step_some(self, actions: Any, numbers: np.ndarray) -> StepResult:
         """Takes one action in each of some slots, by their numbers [K], all different; returns what they tell.
@@ -144,14 +163,14 @@ class Stepper:
         given = self._actions.read(actions, numbers.shape)
         check_not_forked()
         with self._lock:
-            self._slots, told = self._programs.step_some(self._arrays, self._slots, given, numbers)
+            self._slots, told = self._programs.step_some(self._arrays, self._given_away(), given, numbers)
             return on_host(told)
 
     def state(self, number: int) -> Any:
         """Returns the environment's state of one slot, on the host."""
         assert self._slots is not None
         with self._lock:
-            leaves = [np.asarray(leaf[number]) for leaf in self._slots]
+            leaves = [np.array(leaf[number]) for leaf in self._slots]
         return self._programs.unflatten(leaves).slot.env_state
 
 
@@ -165,6 +184,7 @@ class Programs:
         self._arrays_tree, self._structure = arrays_tree, structure
         self._slots_tree: Any = None
         step = STEPS[reset_rule]
+        self._functions: dict[str, Callable[..., Any]] = {"step": step, "again": reset_again}
         self.begin = jax.jit(lambda arrays, words: self._run(first_reset, arrays, words))
         self.step = jax.jit(
             lambda arrays, slots, actions: self._run(step, arrays, self.unflatten(slots), actions), donate_argnums=1
@@ -173,6 +193,20 @@ class Programs:
             lambda arrays, slots, *how: self._run(reset_again, arrays, self.unflatten(slots), *how), donate_argnums=1
         )
         self.step_some = jax.jit(lambda *args: self._some(step, *args), donate_argnums=1)
+
+    def direct(self, name: str, arrays: list[Any], slots: list[Any], rest: tuple[Any, ...]) -> DirectCall | None:
+        """Returns the same as `step` or `again` by a kernel that the host calls; None where that cannot be."""
+
+        def of_one(tree: Any) -> Any:
+            return jax.tree.map(lambda leaf: np.zeros(leaf.shape[1:], leaf.dtype), tree)
+
+        if any(jnp.issubdtype(leaf.dtype, jax.dtypes.extended) for leaf in slots):
+            return None  # keys, which are no arrays of NumPy's
+        run = env_kernel(self._functions[name], self._structure)
+        given = jax.tree.unflatten(self._arrays_tree, arrays)
+        in_axes = (None, 0, *(0 for _ in rest))
+        kernel = run.for_host(len(slots[0]), in_axes, given, self.unflatten(of_one(slots)), *of_one(rest))
+        return None if kernel is None else DirectCall(kernel, arrays, len(slots))
 
     def know_slots(self, arrays: list[Any], count: int) -> None:
         """Learns the form of so many slots, where none have begun in this process."""

@@ -9,7 +9,8 @@ import ctypes
 import hashlib
 import sys
 import threading
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from importlib import resources
 from typing import Any
 
@@ -20,6 +21,7 @@ from ...llvm.compile import LoadedCode
 from ...llvm.object_cache import compiler_version
 from ...llvm.target import host
 from .entry import NAME
+from .host_call import host_call
 
 PLATFORM = "cpu"
 CALL_TARGET = "kousoku_kernel"
@@ -80,6 +82,11 @@ class KernelTable:
         loaded = LoadedCode(code, [NAME], {"kousoku_yield": _address("sched_yield")})
         record.function = loaded.address(NAME)
         return loaded
+
+    def host_call(self, record: KernelRecord) -> Callable[[int, int, int], None] | None:
+        """Returns what calls a kernel that has its code from the host, past XLA; see `KernelRegistry`."""
+        call = host_call()
+        return None if call is None else partial(call, record.function)
 
     def give_up(self, record: KernelRecord) -> None:
         """Says that there will be no code: nobody finds the kernel any more, and calls of those who hold it fail."""

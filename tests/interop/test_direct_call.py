@@ -1,0 +1,210 @@
+"""Steps and resets that the host makes by a kernel, past XLA: the same bits as XLA's programs make."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import kousoku as ks
+from kousoku.interop.out import direct_call
+from kousoku.interop.out.stepper import Stepper
+from kousoku.interop.out.stepping import ResetRule
+
+
+class Cart(ks.Env):
+    """Tells one array twice, hands another on as it came, and has a Dict of actions, observations and infos."""
+
+    gain: float = 0.5
+    shrink: float = 1.0
+    time_limit: int | None = None
+
+    @property
+    def observation_space(self):
+        return ks.Dict({"near": ks.Box(-9, 9, (3,)), "far": ks.Box(-9, 9, ())})
+
+    @property
+    def action_space(self):
+        return ks.Dict({"push": ks.Box(-1, 1, (2,)), "brake": ks.Discrete(2)})
+
+    def reset(self, key):
+        start = jax.random.normal(key, (3,))
+        return (start, start, jnp.float32(1.0)), self._told(start, start[0], jnp.array(False))
+
+    def step(self, key, state, action):
+        now, _, small = state
+        push = jnp.append(action["push"], jnp.float32(0.0)) * self.gain
+        after = jnp.where(action["brake"] == 1, now, now + push + 0.1 * jax.random.normal(key, (3,)))
+        return (after, now, small * self.shrink), self._told(after, now[0] + small, jnp.abs(after).max() > 2.0)
+
+    def _told(self, near, far, ended):
+        obs = {"near": near, "far": far}
+        return ks.Timestep(obs, near.sum(), ended, jnp.array(False), {"near": near, "twice": {"far": far}})
+
+
+ENVS = {
+    "CartPole-v1": lambda: ks.make("CartPole-v1"),
+    "MinAtar/Breakout-v1": lambda: ks.make("MinAtar/Breakout-v1"),
+    "MiniGrid-DoorKey-5x5-v0": lambda: ks.make("MiniGrid-DoorKey-5x5-v0"),
+    "InvertedPendulum-v5": lambda: ks.make("InvertedPendulum-v5"),
+    "own": lambda: Cart(time_limit=11),
+}
+
+
+def by_xla(stepper: Stepper) -> Stepper:
+    stepper._direct = {"step": None, "again": None}
+    return stepper
+
+
+def pair(env: ks.Env, slots: int, rule: ResetRule) -> tuple[Stepper, Stepper]:
+    """The same slots twice: called by the host, and by XLA."""
+    return Stepper(env, slots, rule), by_xla(Stepper(env, slots, rule))
+
+
+def draw(space: ks.Space, slots: int, steps: int) -> list[Any]:
+    every = jax.random.split(jax.random.key(5), (steps, slots))
+    drawn = jax.device_get(jax.vmap(jax.vmap(space.sample))(every))
+    return [jax.tree.map(lambda leaf, t=t: leaf[t], drawn) for t in range(steps)]
+
+
+def expect_same(found: Any, expected: Any) -> None:
+    assert jax.tree.structure(found) == jax.tree.structure(expected)
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        other = np.asarray(other)
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.by_default("CartPole*-NEXT_STEP", "own*", "MinAtar*-SAME_STEP", "InvertedPendulum*-DISABLED")
+@pytest.mark.parametrize("rule", list(ResetRule), ids=lambda rule: rule.name)
+@pytest.mark.parametrize("slots", [1, 21])
+@pytest.mark.parametrize("name", ENVS)
+def test_bits_are_those_of_xlas_programs(name, slots, rule):
+    env = ENVS[name]()
+    direct, program = pair(env, slots, rule)
+    seeds = list(range(slots))
+    expect_same(direct.reset(seeds), program.reset(seeds))
+    told = []
+    for t, action in enumerate(draw(env.action_space, slots, 60)):
+        told.append((direct.step(action), program.step(action)))
+        if t % 7 == 3:
+            chosen = np.arange(slots) % 3 == t % 3
+            again = [None if i % 2 else 100 * t + i for i in seeds]
+            told.append((direct.reset(again, chosen), program.reset(again, chosen)))
+        if t % 11 == 5:
+            some = np.arange(0, slots, 2)
+            part = jax.tree.map(lambda leaf: leaf[some], action)  # noqa: B023 (called here)
+            told.append((direct.step_some(part, some), program.step_some(part, some)))
+    assert direct._direct["step"] is not None
+    assert direct._direct["again"] is not None
+    for found, expected in told:  # at the end: what was told is the caller's, and no later step touches it
+        expect_same(found, expected)
+    expect_same(direct.state(slots - 1), program.state(slots - 1))
+
+
+def test_what_is_told_may_be_written_to():
+    env = Cart(time_limit=11)
+    direct, program = pair(env, 4, ResetRule.SAME_STEP)
+    for stepper in (direct, program):
+        stepper.reset([1, 2, 3, 4])
+    for action in draw(env.action_space, 4, 30):
+        found, expected = direct.step(action), program.step(action)
+        expect_same(found, expected)
+        for leaf in jax.tree.leaves(found):
+            leaf.fill(0)
+
+
+def test_a_copy_goes_on_alike():
+    env = ks.make("CartPole-v1")
+    actions = draw(env.action_space, 3, 40)
+    direct = Stepper(env, 3, ResetRule.NEXT_STEP)
+    direct.reset([7, 8, 9])
+    for action in actions[:20]:
+        direct.step(action)
+    copy = pickle.loads(pickle.dumps(direct))
+    for action in actions[20:]:
+        expect_same(copy.step(action), direct.step(action))
+
+
+def test_long_calls_are_left_to_xla(monkeypatch):
+    monkeypatch.setattr(direct_call, "THREADS_PAY", -1)
+    env = Cart(time_limit=11)
+    direct, program = pair(env, 5, ResetRule.NEXT_STEP)
+    for stepper in (direct, program):
+        stepper.reset(range(5))
+    for t, action in enumerate(draw(env.action_space, 5, 10)):
+        expect_same(direct.step(action), program.step(action))
+        made = direct._direct["step"]
+        assert made is not None
+        assert made.pays == (t + 1 < direct_call.LONG_CALLS)
+
+
+def test_subnormal_numbers_are_zeros_as_in_xla():
+    env = Cart(gain=0.0, shrink=1e-5)
+    direct, program = pair(env, 2, ResetRule.DISABLED)
+    for stepper in (direct, program):
+        stepper.reset([0, 1])
+    still = {"push": np.zeros((2, 2), np.float32), "brake": np.ones(2, np.int32)}
+    small = []
+    for _ in range(10):
+        expect_same(direct.step(still), program.step(still))
+        small.append(float(direct.state(0)[2]))
+    assert small[6] > 0.0  # 1e-35
+    assert small[7:] == [0.0, 0.0, 0.0]
+    assert np.float32(1e-30) * np.float32(1e-10) > 0.0  # the host's own are left as they were
+
+
+class Keyed(Cart):
+    """Keeps a key in its state, which is no array of NumPy's."""
+
+    def reset(self, key):
+        state, timestep = super().reset(key)
+        return (state, key), timestep
+
+    def step(self, key, state, action):
+        after, timestep = super().step(state[1], state[0], action)
+        return (after, jax.random.fold_in(state[1], 1)), timestep
+
+
+class Printing(Cart):
+    """Has a rule for something that no kernel has."""
+
+    def step(self, key, state, action):
+        jax.debug.callback(lambda x: None, state[2])
+        return super().step(key, state, action)
+
+
+@pytest.mark.filterwarnings("ignore::kousoku.compiler.KernelWarning")
+@pytest.mark.parametrize("env", [Keyed(), Printing()], ids=["keys in the state", "a callback"])
+def test_what_the_host_cannot_call_is_xlas(env):
+    stepper = Stepper(env, 2, ResetRule.DISABLED)
+    stepper.reset([0, 1])
+    for action in draw(env.action_space, 2, 3):
+        assert np.isfinite(stepper.step(action).reward).all()
+    assert stepper._direct == {"step": None}
+
+
+def test_where_kernels_are_off_so_are_these():
+    stepper = Stepper(ks.make("CartPole-v1"), 2, ResetRule.NEXT_STEP)
+    with ks.use_kernels(False):
+        stepper.reset([0, 1])
+        stepper.step(np.zeros(2, np.int32))
+    assert stepper._direct == {"step": None}
+
+
+def test_numbers_of_the_environment_are_its_own():
+    """Two environments of one structure share a kernel, and each reads its numbers."""
+    rewards = []
+    for g in (9.8, 30.0):
+        stepper = Stepper(eqx.tree_at(lambda env: env.g, ks.make("Pendulum-v1"), g), 2, ResetRule.NEXT_STEP)
+        stepper.reset([0, 1])
+        for _ in range(5):
+            told = stepper.step(np.zeros((2, 1), np.float32))
+        rewards.append(told.reward)
+        assert stepper._direct["step"] is not None
+    assert (rewards[0] != rewards[1]).all()
