@@ -114,6 +114,23 @@ def gymnasium_async_steps(id: str, count: int) -> Callable[[int], None]:
     return _stepped(env, space, count)
 
 
+def gymnasium_alone_steps(id: str) -> Callable[[int], None]:
+    """Returns the same with one environment, which is reset where its episode has ended."""
+    with foreign():
+        env = importlib.import_module("gymnasium").make(id)
+        env.reset(seed=0)
+    drawn = _drawn(env.action_space, 1)
+
+    def run(steps: int) -> None:
+        with foreign():
+            for i in range(steps):
+                _, _, terminated, truncated, _ = env.step(drawn[i % DRAWN, 0])
+                if terminated or truncated:
+                    env.reset()
+
+    return run
+
+
 def brax_loop(name: str, backend: str, steps: int) -> Callable[[Any, Any], Any]:
     """Returns what `gymnax_loop` does, of Brax, whose wrapper goes back to the first start."""
     with foreign():
@@ -163,14 +180,17 @@ def mjx_loop(id: str, steps: int) -> Callable[[Any, Any], Any]:
     return run
 
 
-def _stepped(env: Any, space: Any, count: int) -> Callable[[int], None]:
-    """Returns a function that steps with random actions, drawn before: they cost these libraries nothing."""
+def _drawn(space: Any, count: int) -> np.ndarray:
+    """Draws random actions, [DRAWN, count, ...], before they are needed: they cost these libraries nothing."""
     rng = np.random.default_rng(0)
     if hasattr(space, "n"):
-        drawn = rng.integers(space.n, size=(DRAWN, count))
-    else:
-        shape = (DRAWN, count, *space.shape)
-        drawn = rng.uniform(space.low, space.high, shape).astype(np.float32)
+        return rng.integers(space.n, size=(DRAWN, count))
+    return rng.uniform(space.low, space.high, (DRAWN, count, *space.shape)).astype(np.float32)
+
+
+def _stepped(env: Any, space: Any, count: int) -> Callable[[int], None]:
+    """Returns a function that steps with random actions."""
+    drawn = _drawn(space, count)
 
     def run(steps: int) -> None:
         with foreign():

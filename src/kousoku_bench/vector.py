@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ ABOUT = (
     "NumPy arrays of the caller's own, on all cores, each contender in a process of its own. Everybody's episodes are "
     'followed by new ones with the next step. Ours is `gymnasium.make_vec("kousoku/ID")`; EnvPool and Gymnasium\'s '
     "robots run C MuJoCo. Gymnasium's general vectors run with {few} environments one after the other, or with one a "
-    "core in a process each."
+    "core in a process each. Alone is one environment, not a vector: what a loop of one's own steps."
 )
 CLASSIC = IDS
 ROBOTS = ("Ant-v5", "HalfCheetah-v5", "Hopper-v5", "Walker2d-v5", "Humanoid-v5")
@@ -72,6 +73,8 @@ def contenders(id: str, budget: VectorBudget) -> list[Contender]:
         ours = ("kousoku", "ours", id, count, *how)
         found.append(_contender(ours, "slots of one compiled program"))
         found.append(_contender((BASE, "envpool", id, count, *how), "threads", not_installed(["envpool"])))
+    found.append(_contender(("kousoku, alone", "alone", f"kousoku/{id}", 1, *how), "one environment"))
+    found.append(_contender(("Gymnasium, alone", "alone", id, 1, *how), "one environment"))
     few, cores = budget.counts[0], os.cpu_count() or 1
     found.append(_contender(("Gymnasium, sync", "sync", id, few, *how), "one after the other"))
     found.append(_contender(("Gymnasium, async", "asynchronous", id, cores, *how), "a process each"))
@@ -101,9 +104,19 @@ def figures(kind: str, id: str, count: int, repeats: int, least_seconds: float) 
 
 
 def _ours(id: str, count: int) -> Callable[[int], None]:
-    import kousoku  # noqa: F401  (Gymnasium knows our environments from here on)
-
+    _know_ours()
     return peers.gymnasium_steps(f"kousoku/{id}", count, "vector_entry_point")[0]
+
+
+def _alone(id: str, count: int) -> Callable[[int], None]:
+    assert count == 1
+    _know_ours()
+    return peers.gymnasium_alone_steps(id)
+
+
+def _know_ours() -> None:
+    """Lets Gymnasium know our environments."""
+    importlib.import_module("kousoku")
 
 
 STEPPERS: dict[str, Callable[[str, int], Callable[[int], None]]] = {
@@ -111,6 +124,7 @@ STEPPERS: dict[str, Callable[[str, int], Callable[[int], None]]] = {
     "envpool": peers.envpool_steps,
     "sync": lambda id, count: peers.gymnasium_steps(id, count, "sync")[0],
     "asynchronous": peers.gymnasium_async_steps,
+    "alone": _alone,
     "own": lambda id, count: peers.gymnasium_steps(id, count, "vector_entry_point")[0],
 }
 

@@ -41,6 +41,7 @@ def test_every_contender_gets_its_row_beside_envpool_with_as_many(made_up, monke
     names = [(row.name, row.figures["agents"]) for row in sections[-1].rows]
     assert names[:4] == [("kousoku", 2), ("EnvPool", 2), ("kousoku", 4), ("EnvPool", 4)]
     assert {"Gymnasium, sync", "Gymnasium, async"} < {name for name, _ in names}
+    assert [name for name, count in names if count == 1] == ["kousoku, alone", "Gymnasium, alone"]
     assert sections[-1].ratio(sections[-1].rows[2]) == pytest.approx(10.0)
     assert "Gymnasium, its own" in [row.name for row in sections[0].rows]
     assert json.loads((tmp_path / "vector.json").read_text())["sections"][0]["title"] == "CartPole-v1"
@@ -58,6 +59,11 @@ def test_a_library_that_is_missing_is_told(made_up, monkeypatch, tmp_path, capsy
 def test_steps_are_timed(kind):
     told = vector.figures(kind, "CartPole-v1", 3, 1, 0.0)
     assert told["steps_per_second"] == pytest.approx(3 / told["microseconds"] * 1e6)
+
+
+@pytest.mark.parametrize("id", ["CartPole-v1", "kousoku/CartPole-v1"])
+def test_so_are_those_of_one_environment(id):
+    assert vector.figures("alone", id, 1, 1, 0.0)["steps_per_second"] > 0.0
 
 
 def test_a_part_that_there_is_not_is_refused(capsys):

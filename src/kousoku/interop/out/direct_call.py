@@ -22,7 +22,7 @@ LONG_CALLS = 3
 Kind = tuple[tuple[int, ...], np.dtype]
 
 
-class Block:
+class ArrayBlock:
     """The layout of arrays that lie in one piece of memory, each at the beginning of a cache line.
 
     Args:
@@ -62,16 +62,16 @@ class DirectCall:
         self._kernel, self._turn, self._long = kernel, 0, 0
         self._told_tree = kernel.tree.children()[1]
         fixed = [*kernel.consts, *arrays]
-        at, self._fixed = Block(kernel.given[: len(fixed)]).new()
+        at, self._fixed = ArrayBlock(kernel.given[: len(fixed)]).new()
         for place, array in zip(self._fixed, fixed, strict=True):
             np.copyto(place, np.asarray(array))
         addresses = [place.__array_interface__["data"][0] for place in self._fixed]
-        states = Block(kernel.made[:slots])
+        states = ArrayBlock(kernel.made[:slots])
         both = [states.new(), states.new()]
         self._states = [views for _, views in both]
-        rest = Block(kernel.given[len(fixed) + slots :])
+        rest = ArrayBlock(kernel.given[len(fixed) + slots :])
         at, self._rest = rest.new()
-        self._told = Block(kernel.made[slots:])
+        self._told = ArrayBlock(kernel.made[slots:])
         self._plan_inputs(addresses, [base + states.offsets for base, _ in both], at + rest.offsets)
         self._plan_outputs(slots, [base + states.offsets for base, _ in both])
 
