@@ -72,7 +72,10 @@ class Policy:
 
         self._act = act
         self._kept = self._carried()
-        self._run = eqx.filter_jit(jax.vmap(self._apply, in_axes=(None, 0)))
+        learned, rest = eqx.partition(state, eqx.is_array)
+        self._learned, tree = jax.tree.flatten(learned)
+        apply = jax.vmap(self._apply, in_axes=(None, 0))
+        self._run = jax.jit(lambda learned, xs: apply(eqx.combine(jax.tree.unflatten(tree, learned), rest), xs))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._agent, self._state, self.spec, self.title, self.starts)
@@ -119,7 +122,7 @@ class Policy:
         xs, single = parts_of(obs, self._parts, _refuse)
         carry = tuple(np.asarray(x)[None] for x in carry) if single else carry
         before = carry_of(carry, self._initial_carry(), len(xs[0]), _refuse)
-        action, *after = jax.device_get(self._run(self._state, jax.device_put([*xs, *before])))
+        action, *after = jax.tree.map(np.asarray, self._run(self._learned, [*xs, *before]))
         if single:
             action = jax.tree.map(lambda x: x[0], action)  # a number is a scalar, which may be a key of a dict
             after = [x[0, ...] for x in after]
