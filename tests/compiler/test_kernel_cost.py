@@ -92,6 +92,13 @@ def test_a_loop_whose_turns_are_not_known_is_shared_out_at_once():
     assert few.serial == few.grain < many.serial
 
 
+def test_what_takes_long_is_shared_out_sooner():
+    """As measured, a logarithm is some ten multiplications, and sorting 64 numbers some thousands."""
+    plain, log, power = (spec(f, jnp.float32(0.5)).serial for f in (lambda x: x * 3.0, jnp.log, lambda x: x**2.3))
+    assert plain > 4 * log > 8 * power
+    assert spec(jnp.sort, jnp.ones(64)).serial < 1000 < spec(lambda x: x * 3.0, jnp.ones(64)).serial
+
+
 def test_products_of_matrices_count_by_what_they_multiply():
     """A hidden layer of a policy in a kernel is 4,096 multiply-adds, not the 64 numbers that it makes."""
     layer = jnp.ones((64, 64))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import equinox as eqx
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import kousoku as ks
+from kousoku.compiler.backends.cpu import ffi
 from kousoku.interop.out import direct_call
 from kousoku.interop.out.stepper import Stepper
 from kousoku.interop.out.stepping import ResetRule
@@ -132,16 +134,25 @@ def test_a_copy_goes_on_alike():
 
 
 def test_long_calls_are_left_to_xla(monkeypatch):
-    monkeypatch.setattr(direct_call, "THREADS_PAY", -1)
     env = Cart(time_limit=11)
-    direct, program = pair(env, 5, ResetRule.NEXT_STEP)
+    direct, program = pair(env, 21, ResetRule.NEXT_STEP)
     for stepper in (direct, program):
-        stepper.reset(range(5))
-    for t, action in enumerate(draw(env.action_space, 5, 10)):
+        stepper.reset(range(21))
+    lengths = [9, 1, 9, 9, 1, 9, 9, 9]  # three long ones in a row, at last
+    for action, length in zip(draw(env.action_space, 21, 10), [*lengths, None, None], strict=True):
+        ticks = iter([0, length])
+        monkeypatch.setattr(direct_call.time, "thread_time_ns", lambda ticks=ticks: next(ticks) * 20_000)
         expect_same(direct.step(action), program.step(action))
-        made = direct._direct["step"]
-        assert made is not None
-        assert made.pays == (t + 1 < direct_call.LONG_CALLS)
+        assert (direct._direct["step"] is None) == (length is None)
+
+
+def test_long_calls_of_one_gang_go_on_as_nobody_could_share_them(monkeypatch):
+    monkeypatch.setattr(direct_call, "LONG_CALL", -1)
+    stepper = Stepper(Cart(), 1, ResetRule.NEXT_STEP)
+    stepper.reset([0])
+    for action in draw(stepper.action_space, 1, 6):
+        stepper.step(action)
+    assert stepper._direct["step"] is not None
 
 
 def test_subnormal_numbers_are_zeros_as_in_xla():
@@ -171,6 +182,19 @@ class Keyed(Cart):
         return (after, jax.random.fold_in(state[1], 1)), timestep
 
 
+class Half(Cart):
+    """Keeps and tells a half, which is a float of 32 bits in a kernel."""
+
+    def reset(self, key):
+        state, timestep = super().reset(key)
+        return (state, jnp.float16(1.5)), timestep
+
+    def step(self, key, state, action):
+        after, timestep = super().step(key, state[0], action)
+        half = state[1] * jnp.float16(0.75)
+        return (after, half), eqx.tree_at(lambda t: t.info, timestep, {"half": half})
+
+
 class Printing(Cart):
     """Has a rule for something that no kernel has."""
 
@@ -180,21 +204,57 @@ class Printing(Cart):
 
 
 @pytest.mark.filterwarnings("ignore::kousoku.compiler.KernelWarning")
-@pytest.mark.parametrize("env", [Keyed(), Printing()], ids=["keys in the state", "a callback"])
+@pytest.mark.parametrize("env", [Keyed(), Half(), Printing()], ids=["keys in the state", "halves", "a callback"])
 def test_what_the_host_cannot_call_is_xlas(env):
     stepper = Stepper(env, 2, ResetRule.DISABLED)
     stepper.reset([0, 1])
     for action in draw(env.action_space, 2, 3):
-        assert np.isfinite(stepper.step(action).reward).all()
+        told = stepper.step(action)
+        assert np.isfinite(told.reward).all()
     assert stepper._direct == {"step": None}
+    if isinstance(env, Half):
+        assert told.info["half"].dtype == np.float16
+    action = draw(env.action_space, 2, 1)[0]
+    expect_same(pickle.loads(pickle.dumps(stepper)).step(action), stepper.step(action))
 
 
-def test_where_kernels_are_off_so_are_these():
-    stepper = Stepper(ks.make("CartPole-v1"), 2, ResetRule.NEXT_STEP)
+def test_a_switch_counts_at_every_step(monkeypatch):
+    """Whatever looks into JAX's programs finds one."""
+    stepper = Stepper(Cart(), 2, ResetRule.NEXT_STEP)
+    action = draw(stepper.action_space, 2, 1)[0]
+    stepper.reset([0, 1])
     with ks.use_kernels(False):
-        stepper.reset([0, 1])
-        stepper.step(np.zeros(2, np.int32))
+        stepper.step(action)
+        assert stepper._direct == {}
+    stepper.step(action)
+    assert stepper._direct["step"] is not None
+    monkeypatch.setattr(direct_call.DirectCall, "__call__", lambda *_: pytest.fail("past the switch"))
+    for switch in (jax.debug_nans(True), jax.debug_infs(True), ks.use_kernels(False)):
+        with switch:
+            stepper.step(action)
+
+
+def test_a_processor_that_nobody_wrote_it_for_has_xla(monkeypatch):
+    monkeypatch.setattr(ffi, "host_caller", lambda: None)
+    stepper = Stepper(Cart(), 2, ResetRule.NEXT_STEP)
+    stepper.reset([0, 1])
+    assert stepper.step(draw(stepper.action_space, 2, 1)[0]).reward.shape == (2,)
     assert stepper._direct == {"step": None}
+
+
+def test_vectors_in_threads_share_a_kernel():
+    env = Cart(time_limit=11)
+    actions = draw(env.action_space, 9, 100)
+
+    def run(seed: int) -> list[Any]:
+        stepper = Stepper(env, 9, ResetRule.SAME_STEP)
+        stepper.reset(range(seed, seed + 9))
+        return [stepper.step(action) for action in actions]
+
+    with ThreadPoolExecutor(4) as threads:
+        together = list(threads.map(run, range(4)))
+    for seed, told in enumerate(together):
+        expect_same(told, run(seed))
 
 
 def test_numbers_of_the_environment_are_its_own():

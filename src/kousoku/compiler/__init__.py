@@ -15,7 +15,7 @@ _HOMES = {
     "cost": ("Decision",),
     "explain": ("Explanation",),
     "fallback": ("KernelWarning",),
-    "host_kernel": ("HostKernel",),
+    "host_kernel": ("HostKernel", "host_may_call"),
     "llvm.target": ("host",),
     "primitive.any_lane": ("any_lane",),
 }
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .explain import Explanation as Explanation
     from .fallback import KernelWarning as KernelWarning
     from .host_kernel import HostKernel as HostKernel
+    from .host_kernel import host_may_call as host_may_call
     from .llvm.target import host as host
     from .primitive.any_lane import any_lane as any_lane
 

@@ -17,7 +17,8 @@ from .config import kernels_are_on
 from .cost import Decision, weigh
 from .explain import Explanation, explain
 from .fallback import reason_of, warn_once
-from .host_kernel import HostKernel, host_kernel
+from .host_kernel import HostKernel, host_kernel, host_may_call
+from .ir import Unsupported
 from .jax_config import trace_affecting_config
 from .primitive.kernel_primitive import kernel_p
 from .tracing.devices import of_one_device
@@ -128,14 +129,14 @@ def kernel(
             traced.begin_compiling(lanes, along)
 
     def for_host(lanes: int, in_axes: Sequence[Any], *args: Any) -> HostKernel | None:
-        watched = jax.config.jax_disable_jit or jax.config.jax_debug_nans or jax.config.jax_debug_infs
-        if on is False or not kernels_are_on() or current().backend is None or watched:
+        if on is False or not host_may_call() or current().backend is None:
             return None
-        with contextlib.suppress(Exception):  # whoever lowers it meets it again, and tells
+        try:
             traced, out_tree, operands = traces.of(args, {})
             along = _varying(in_axes, args)
             return host_kernel(traced, out_tree, operands[: len(operands) - len(along)], along, lanes)
-        return None
+        except (LanesMeet, Unsupported):
+            return None  # a program that calls it says so
 
     made = cast(Any, wrapper)
     made.explain, made.begin_compiling, made.for_host = explained, begin_compiling, for_host

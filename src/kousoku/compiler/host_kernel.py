@@ -10,13 +10,11 @@ import jax
 import numpy as np
 
 from .backends import backend
+from .config import kernels_are_on
 from .frontend.keys import physical
 from .ir import Origin
 from .runtime.kernels import CompiledKernel, compiled
 from .tracing.traced import Traced
-
-Kind = tuple[tuple[int, ...], np.dtype]
-"""An array's shape and dtype."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +27,7 @@ class HostKernel:
         lanes: how many.
         consts: arrays that its function holds, before its arguments: the first of what is given.
         given, made: the shapes and dtypes of all that is given, and of the function's results.
+        is_divisible: whether there is more than one gang of lanes, so that threads could share them.
         inputs: numbers of what is given that the kernel reads, in its order.
         results: where each of the function's results comes from: from what is given, or from an output, by number.
         tree: how results lie.
@@ -38,8 +37,9 @@ class HostKernel:
 
     lanes: int
     consts: list[np.ndarray]
-    given: list[Kind]
-    made: list[Kind]
+    given: list[tuple[tuple[int, ...], np.dtype]]
+    made: list[tuple[tuple[int, ...], np.dtype]]
+    is_divisible: bool
     inputs: tuple[int, ...]
     results: tuple[Origin, ...]
     tree: Any
@@ -47,10 +47,18 @@ class HostKernel:
     code: CompiledKernel
 
 
+def host_may_call() -> bool:
+    """Returns whether kernels are on, and nothing that looks into JAX's programs is, such as its NaN checks."""
+    config: Any = jax.config
+    return kernels_are_on() and not (config.jax_disable_jit or config.jax_debug_nans or config.jax_debug_infs)
+
+
 def host_kernel(
     traced: Traced, tree: Any, consts: Sequence[Any], batched: Sequence[bool], lanes: int
 ) -> HostKernel | None:
-    """Returns a function's kernel for the host; None where the host cannot call it, or holds no such arrays.
+    """Returns a function's kernel for the host; None where the host cannot call it, or has arrays in another form.
+
+    Keys are words in a kernel, and halves are floats of 32 bits: programs of XLA's turn them on the way.
 
     Args:
         traced: the function, of one lane.
@@ -66,7 +74,7 @@ def host_kernel(
     kinds = [(yes, aval, physical(aval)) for yes, aval in zip(along, traced.in_avals, strict=True)]
     kinds += [(True, aval, physical(aval)) for aval in traced.out_avals]
     interface = traced.summary.interface
-    if interface.made == 0 or any(jax.dtypes.issubdtype(aval.dtype, jax.dtypes.extended) for _, aval, _ in kinds):
+    if interface.made == 0 or any(aval.dtype != dtype for _, aval, (_, dtype) in kinds):
         return None
     arrays = [((lanes, *shape) if yes else shape, dtype) for yes, _, (shape, dtype) in kinds]
     code = compiled(backend(), traced, lanes, along, True)
@@ -75,4 +83,5 @@ def host_kernel(
         return None
     given, made = arrays[: len(along)], arrays[len(along) :]
     held = [np.asarray(const) for const in consts]
-    return HostKernel(lanes, held, given, made, interface.inputs, interface.results, tree, call, code)
+    inputs, results = interface.inputs, interface.results
+    return HostKernel(lanes, held, given, made, lanes > code.lanes, inputs, results, tree, call, code)

@@ -244,13 +244,15 @@ def _overwritten(kernel: Traced, batched: Flags) -> dict[int, int]:
             free.setdefault(physical(aval), deque()).append(number)
     places = {number: place for place, number in enumerate(interface.inputs)}
     pairs: dict[int, int] = {}
+    paired: set[int] = set()
     for origin, aval in zip(interface.results, kernel.out_avals, strict=True):
         left = free.get(physical(aval))
         if not left:
             continue
         place = places.get(left.popleft())
-        if place is not None and not origin.is_input and origin.number not in pairs.values():
+        if place is not None and not origin.is_input and origin.number not in paired:
             pairs[place] = origin.number
+            paired.add(origin.number)
     return pairs
 
 

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 from ..backends import Backend, KernelRegistry
-from ..ir import GraphSource
+from ..ir import GraphSource, Unsupported
 from ..llvm.build import build, is_kept
 from ..llvm.object_cache import compiler_version
 from ..llvm.target import Target
 from ..no_gc import no_gc
 
 GRAIN_NANOSECONDS = 8000
-"""Of the smallest piece of work for a thread."""
+"""Nanoseconds, by the estimate, of the smallest piece of work for a thread."""
 SERIAL_NANOSECONDS = 100_000
-"""Of work that a thread does by itself, as it takes some 50 us to wake another one."""
+"""Nanoseconds, by the estimate, of work that a thread does by itself: to wake another one takes 50,000."""
 
 
 class CompiledKernel:
@@ -50,9 +51,16 @@ class CompiledKernel:
     def host_call(self) -> Callable[[int, int, int], None] | None:
         """Returns what calls it from the host, past XLA, while this object lives; see `KernelRegistry.host_call`.
 
-        None where there is no such thing, or no code yet.
+        None where there is no such thing. Code that is not there yet is waited for.
+
+        Raises:
+            Unsupported: if there never will be any.
         """
-        return self._registry.host_call(self._record) if self._code else None
+        while not self._code and not self.broken:
+            time.sleep(0.001)
+        if self.broken:
+            raise Unsupported("code that LLVM could not make")
+        return self._registry.host_call(self._record)
 
     def give_up(self) -> None:
         """Gives up: nobody finds the kernel any more, and calls of those who hold it fail."""
@@ -107,7 +115,7 @@ class KernelSpec:
 
     @property
     def serial(self) -> int:
-        """The most lanes that one thread does by itself: few, where nobody knows how long they take."""
+        """The most lanes that one thread does by itself; the grain, where a loop's turns are not known."""
         known = self.source.summary.counted and not self.source.arrays
         return self._lanes_in(SERIAL_NANOSECONDS) if known else self.grain
 

@@ -12,8 +12,8 @@ from ...core.errors import ConfigError
 from ...core.spaces import Box, Dict, Discrete, MultiDiscrete, Space, as_array
 
 
-class ActionReader:
-    """A reader of a space's actions, which asks the space once for what each step needs.
+class ArrayReader:
+    """A reader of actions that are arrays, which asks their space once for what each step needs.
 
     Boxes' actions may lie outside their bounds: whole numbers that the dtype may not hold are clipped here, all others
     later. Discrete ones may not.
@@ -22,17 +22,14 @@ class ActionReader:
         space: the actions'.
     """
 
-    def __init__(self, space: Space) -> None:
-        self._space = space
-        self._parts: dict[str, ActionReader] | None = None
-        if isinstance(space, Dict):
-            self._parts = {name: ActionReader(part) for name, part in space.spaces.items()}
-        else:
-            self._shape, self._dtype = space.shape, space.dtype
-            self._fractions = space.dtype.kind == "f"
-            self._kinds = "iuf" if self._fractions else "iu"
-            self._clips = isinstance(space, Box) and not self._fractions
-            self._counts = _counts(space)
+    def __init__(self, space: Box | Discrete | MultiDiscrete) -> None:
+        self._space, self._shape, self._dtype = space, space.shape, space.dtype
+        self._fractions = space.dtype.kind == "f"
+        self._kinds = "iuf" if self._fractions else "iu"
+        self._counts = _counts(space)
+        self._ends: tuple[np.ndarray, np.ndarray] | None = None
+        if isinstance(space, Box) and not self._fractions:
+            self._ends = np.asarray(space.low, np.int64), np.asarray(space.high, np.int64)
 
     def read(self, actions: Any, axes: tuple[int, ...]) -> Any:
         """Returns actions as NumPy arrays with so many axes before the space's own, in the space's dtype.
@@ -40,33 +37,15 @@ class ActionReader:
         Raises:
             ConfigError: for another shape, fractions where whole numbers belong, or whole numbers outside the space.
         """
-        if self._parts is not None:
-            return self._read_parts(self._parts, actions, axes)
         array = as_array(actions)
         if array.shape != (*axes, *self._shape) or array.dtype.kind not in self._kinds:
             given = f"{array.dtype.name} {list(array.shape)}" if array.shape else actions
             raise ConfigError("action", given, f"use {self._wanted(axes)}")
         if self._counts is not None and array.size:
             self._check_inside(array, self._counts)
-        if self._clips and array.dtype != self._dtype:
-            assert isinstance(self._space, Box)
-            array = np.clip(array, np.asarray(self._space.low, np.int64), np.asarray(self._space.high, np.int64))
+        if self._ends is not None and array.dtype != self._dtype:
+            array = np.clip(array, *self._ends)
         return np.asarray(array, self._dtype, order="C")
-
-    def read_one(self, action: Any) -> Any:
-        """Returns an action of one environment as those of one slot, with an axis more.
-
-        Raises:
-            ConfigError: as `read` does; shapes are told without that axis.
-        """
-        given = self.read(action, ())
-        return jax.tree.map(lambda array: array[None], given) if isinstance(given, dict) else given[None]
-
-    @staticmethod
-    def _read_parts(parts: dict[str, ActionReader], actions: Any, axes: tuple[int, ...]) -> dict[str, Any]:
-        if not isinstance(actions, Mapping) or set(actions) != set(parts):
-            raise ConfigError("action", actions, f"use a dict with {', '.join(map(repr, sorted(parts)))}")
-        return {name: part.read(actions[name], axes) for name, part in parts.items()}
 
     def _check_inside(self, array: np.ndarray, counts: int | np.ndarray) -> None:
         """Refuses whole numbers outside 0 .. counts - 1: without their sign, negative ones are very large."""
@@ -81,6 +60,42 @@ class ActionReader:
         if not shape:
             return "a number" if self._fractions else "a whole number"
         return f"an array like {self._dtype.name} {shape}"
+
+
+class DictReader:
+    """A reader of actions that are dicts, by readers of their parts.
+
+    Args:
+        space: the actions'.
+    """
+
+    def __init__(self, space: Dict) -> None:
+        self._parts = {name: action_reader(part) for name, part in space.spaces.items()}
+
+    def read(self, actions: Any, axes: tuple[int, ...]) -> dict[str, Any]:
+        """Returns actions as `ArrayReader` does, in a dict.
+
+        Raises:
+            ConfigError: for other names, or what one of its parts is not.
+        """
+        if not isinstance(actions, Mapping) or set(actions) != set(self._parts):
+            raise ConfigError("action", actions, f"use a dict with {', '.join(map(repr, sorted(self._parts)))}")
+        return {name: part.read(actions[name], axes) for name, part in self._parts.items()}
+
+
+def action_reader(space: Space) -> ArrayReader | DictReader:
+    """Returns a reader of a space's actions."""
+    return DictReader(space) if isinstance(space, Dict) else ArrayReader(space)
+
+
+def read_one(reader: ArrayReader | DictReader, action: Any) -> Any:
+    """Returns an action of one environment as those of one slot, with an axis more.
+
+    Raises:
+        ConfigError: as `read` does; shapes are told without that axis.
+    """
+    given = reader.read(action, ())
+    return jax.tree.map(lambda array: array[None], given) if isinstance(given, dict) else given[None]
 
 
 def _counts(space: Space) -> int | np.ndarray | None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import jax
@@ -12,41 +11,17 @@ import numpy as np
 
 from ...compiler import HostKernel
 
-LINE = 64
-"""Bytes of a cache line."""
-THREADS_PAY = 120_000
-"""Nanoseconds of a call from which on XLA's threads, which take 50 us to wake, are faster."""
+LONG_CALL = 120_000
+"""Nanoseconds of a call from which on XLA's threads, which have to be woken, are faster."""
 LONG_CALLS = 3
 """Such calls in a row, after which it is left to them."""
 
-Kind = tuple[tuple[int, ...], np.dtype]
-
-
-class ArrayBlock:
-    """The layout of arrays that lie in one piece of memory, each at the beginning of a cache line.
-
-    Args:
-        kinds: their shapes and dtypes.
-    """
-
-    def __init__(self, kinds: Sequence[Kind]) -> None:
-        sizes = [-(-int(np.prod(shape, dtype=np.int64)) * dtype.itemsize // LINE) * LINE for shape, dtype in kinds]
-        self._kinds = [(*kind, at) for kind, at in zip(kinds, itertools.accumulate([0, *sizes]), strict=False)]
-        self._bytes = sum(sizes) + LINE
-        self.offsets = np.array([at for *_, at in self._kinds], np.int64)
-
-    def new(self) -> tuple[int, list[np.ndarray]]:
-        """Returns the address of a new piece of memory, and the arrays in it, whose numbers are any."""
-        memory = np.empty(self._bytes, np.uint8)
-        first = memory.__array_interface__["data"][0]
-        shift = -first % LINE
-        return first + shift, [np.ndarray(shape, dtype, memory, shift + at) for shape, dtype, at in self._kinds]
-
 
 class DirectCall:
-    """A step or a reset of all slots. Their state is in one of two blocks in turn, and each call writes to the other.
+    """A step or a reset of all slots.
 
-    Everything that a call tells is in memory of its own, which the caller may keep and write to.
+    Their state is in one of two sets of arrays in turn, and each call writes to the other. What a call tells is in
+    arrays of its own, which the caller may keep and write to.
 
     Args:
         kernel: what is called: (the environment's arrays, slots, the rest) -> (slots, what is told).
@@ -59,33 +34,24 @@ class DirectCall:
 
     def __init__(self, kernel: HostKernel, arrays: Sequence[Any], slots: int) -> None:
         self.pays = True
-        self._kernel, self._turn, self._long = kernel, 0, 0
+        self._kernel, self._slots, self._turn, self._long = kernel, slots, 0, 0
         self._told_tree = kernel.tree.children()[1]
-        fixed = [*kernel.consts, *arrays]
-        at, self._fixed = ArrayBlock(kernel.given[: len(fixed)]).new()
-        for place, array in zip(self._fixed, fixed, strict=True):
-            np.copyto(place, np.asarray(array))
-        addresses = [place.__array_interface__["data"][0] for place in self._fixed]
-        states = ArrayBlock(kernel.made[:slots])
-        both = [states.new(), states.new()]
-        self._states = [views for _, views in both]
-        rest = ArrayBlock(kernel.given[len(fixed) + slots :])
-        at, self._rest = rest.new()
-        self._told = ArrayBlock(kernel.made[slots:])
-        self._plan_inputs(addresses, [base + states.offsets for base, _ in both], at + rest.offsets)
-        self._plan_outputs(slots, [base + states.offsets for base, _ in both])
+        self._fixed = [np.array(array) for array in (*kernel.consts, *arrays)]
+        self._states = [_empty(kernel.made[:slots]), _empty(kernel.made[:slots])]
+        self._rest = _empty(kernel.given[len(self._fixed) + slots :])
+        self._plan_outputs()
+        every = [_addresses([*self._fixed, *state, *self._rest]) for state in self._states]
+        self._inputs = [each[list(kernel.inputs)] for each in every]
+        self._outputs = [np.zeros(len(self._homes), np.int64) for _ in self._states]
+        for addresses, other in zip(self._outputs, reversed(self._states), strict=True):
+            addresses[: self._kept] = _addresses(other[home] for home in self._homes[: self._kept])
+        self._lists = [(i.ctypes.data, o.ctypes.data) for i, o in zip(self._inputs, self._outputs, strict=True)]
 
-    def _plan_inputs(self, fixed: list[int], states: list[np.ndarray], rest: np.ndarray) -> None:
-        """Lists for each turn the addresses that the kernel reads."""
-        every = [[*fixed, *state.tolist(), *rest.tolist()] for state in states]
-        self._inputs = [np.array([each[number] for number in self._kernel.inputs], np.int64) for each in every]
-        self._inputs_at = [addresses.ctypes.data for addresses in self._inputs]
+    def _plan_outputs(self) -> None:
+        """Finds the result in whose place each output goes, the first that it is, and what is copied after a call.
 
-    def _plan_outputs(self, slots: int, states: list[np.ndarray]) -> None:
-        """Lists where each output goes: to the first result that it is; it is copied from there to others.
-
-        Outputs are numbered as results are, so that those that are told of, for which each call has new memory, come
-        after all that belong to the slots.
+        Outputs are numbered in the order of results (see `Interface`), so that those of the slots, which are kept, come
+        before those that are told alone.
         """
         homes: dict[int, int] = {}
         self._copies: list[tuple[int, bool, int]] = []
@@ -94,15 +60,8 @@ class DirectCall:
                 self._copies.append((result, True, origin.number))
             elif homes.setdefault(origin.number, result) != result:
                 self._copies.append((result, False, homes[origin.number]))
-        placed = [homes[number] for number in range(len(homes))]
-        kept = [result for result in placed if result < slots]
-        assert placed == sorted(placed)
-        self._first_told = len(kept)
-        self._offsets = self._told.offsets[[result - slots for result in placed[len(kept) :]]]
-        self._outputs = [np.zeros(len(placed), np.int64) for _ in states]
-        for addresses, other in zip(self._outputs, reversed(states), strict=True):
-            addresses[: len(kept)] = other[kept]
-        self._outputs_at = [addresses.ctypes.data for addresses in self._outputs]
+        self._homes = [homes[number] for number in range(len(homes))]
+        self._kept = sum(home < self._slots for home in self._homes)
 
     def __call__(self, slots: Sequence[Any], rest: Any) -> tuple[list[np.ndarray], Any]:
         """Calls the kernel; returns the slots, which the next call but one overwrites, and what is told.
@@ -111,16 +70,14 @@ class DirectCall:
             slots: leaves of their state: what the last call returned, or others.
             rest: what else the kernel takes, as it was made for.
         """
-        turn, state = self._turn, self._states[self._turn]
+        turn, state, after = self._turn, self._states[self._turn], self._states[1 - self._turn]
         if slots is not state:
-            for place, leaf in zip(state, slots, strict=True):
-                np.copyto(place, np.asarray(leaf))
-        for place, leaf in zip(self._rest, jax.tree.leaves(rest), strict=True):
-            np.copyto(place, leaf)
-        address, told = self._told.new()
-        np.add(self._offsets, address, out=self._outputs[turn][self._first_told :])
-        self._call_and_watch(turn)
-        after = self._states[1 - turn]
+            _copy(slots, state)
+        _copy(jax.tree.leaves(rest), self._rest)
+        told = _empty(self._kernel.made[self._slots :])
+        addresses = _addresses(told[home - self._slots] for home in self._homes[self._kept :])
+        self._outputs[turn][self._kept :] = addresses
+        self._call(*self._lists[turn])
         if self._copies:
             given, made = [*self._fixed, *state, *self._rest], [*after, *told]
             for result, is_input, source in self._copies:
@@ -128,9 +85,28 @@ class DirectCall:
         self._turn = 1 - turn
         return after, self._told_tree.unflatten(told)
 
-    def _call_and_watch(self, turn: int) -> None:
-        """Calls the kernel and looks how long that takes."""
-        began = time.perf_counter_ns()
-        self._kernel.call(self._inputs_at[turn], self._outputs_at[turn], self._kernel.lanes)
-        self._long = self._long + 1 if time.perf_counter_ns() - began > THREADS_PAY else 0
+    def _call(self, inputs: int, outputs: int) -> None:
+        """Calls the kernel; where XLA had several threads for it, looks how long this one is busy."""
+        if not self._kernel.is_divisible:
+            self._kernel.call(inputs, outputs, self._kernel.lanes)
+            return
+        began = time.thread_time_ns()
+        self._kernel.call(inputs, outputs, self._kernel.lanes)
+        self._long = self._long + 1 if time.thread_time_ns() - began > LONG_CALL else 0
         self.pays = self._long < LONG_CALLS
+
+
+def _empty(kinds: Sequence[tuple[tuple[int, ...], np.dtype]]) -> list[np.ndarray]:
+    """Returns new arrays of these shapes and dtypes, to be written to."""
+    return [np.empty(shape, dtype) for shape, dtype in kinds]
+
+
+def _addresses(arrays: Iterable[np.ndarray]) -> np.ndarray:
+    """Returns where arrays lie."""
+    return np.array([array.__array_interface__["data"][0] for array in arrays], np.int64)
+
+
+def _copy(arrays: Sequence[Any], to: Sequence[np.ndarray]) -> None:
+    """Copies arrays into others of the same dtypes."""
+    for place, array in zip(to, arrays, strict=True):
+        np.copyto(place, np.asarray(array), casting="equiv")

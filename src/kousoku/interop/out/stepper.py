@@ -14,13 +14,14 @@ from jaxtyping import Bool
 
 from ... import envs
 from ...collectors.env_kernel import EnvStructure, env_kernel, partition_env
+from ...compiler import host_may_call
 from ...core.env import Env
 from ...core.env_shapes import check_shapes
 from ...core.errors import ConfigError, check_count, check_keys
 from ...core.host import HostEnv
 from ...core.spaces import LARGEST
 from ...training.guards.memory_check import check_transitions
-from .actions import ActionReader
+from .actions import action_reader, read_one
 from .direct_call import DirectCall
 from .forks import check_not_forked
 from .limits import with_limit
@@ -67,7 +68,7 @@ class Stepper:
         self.env, self.num_slots, self.reset_rule = env, check_count("num_envs", num_slots), reset_rule
         check_transitions("num_envs", env, self.num_slots)
         self.observation_space, self.action_space = env.observation_space, env.action_space
-        self._actions = ActionReader(self.action_space)
+        self._actions = action_reader(self.action_space)
         self.tells_at_reset = is_told_at_reset(env)
         arrays, structure = partition_env(env)
         self._arrays, tree = jax.tree.flatten(arrays)
@@ -78,7 +79,7 @@ class Stepper:
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
-            slots = None if self._slots is None else [np.array(leaf) for leaf in jax.device_get(self._slots)]
+            slots = None if self._slots is None else jax.device_get(self._given_away())
         return {"env": self.env, "num_slots": self.num_slots, "reset_rule": self.reset_rule, "slots": slots}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -130,7 +131,7 @@ class Stepper:
         Raises:
             ConfigError: as `step` does.
         """
-        return self._step(self._actions.read_one(action))
+        return self._step(read_one(self._actions, action))
 
     def _step(self, given: Any) -> StepResult:
         check_not_forked()
@@ -139,18 +140,22 @@ class Stepper:
 
     def _advance(self, name: str, *rest: Any) -> StepResult:
         """Takes a step of all slots, or resets them: by a kernel while that is short, else by a program of XLA's."""
-        if name not in self._direct:
-            self._direct[name] = self._programs.direct(name, self._arrays, self._slots, rest)
-        direct = self._direct[name]
-        if direct is not None and direct.pays:
-            self._slots, told = direct(self._slots, rest)
-            return told
+        assert self._slots is not None
+        if host_may_call():
+            if name not in self._direct:
+                self._direct[name] = self._programs.direct(name, self._arrays, self._slots, rest)
+            direct = self._direct[name]
+            if direct is not None and not direct.pays:
+                direct = self._direct[name] = None
+            if direct is not None:
+                self._slots, told = direct(self._slots, rest)
+                return told
         program = self._programs.step if name == "step" else self._programs.again
         self._slots, told = program(self._arrays, self._given_away(), *rest)
         return on_host(told)
 
     def _given_away(self) -> list[Any]:
-        """Returns the slots' state for a program that may overwrite it: not that of direct steps."""
+        """Returns the slots' state for what keeps or overwrites it: a copy of arrays that direct calls write to."""
         assert self._slots is not None
         return [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in self._slots]
 
@@ -170,7 +175,7 @@ class Stepper:
         """Returns the environment's state of one slot, on the host."""
         assert self._slots is not None
         with self._lock:
-            leaves = [np.array(leaf[number]) for leaf in self._slots]
+            leaves = jax.device_get([leaf[number].copy() for leaf in self._slots])
         return self._programs.unflatten(leaves).slot.env_state
 
 
@@ -200,8 +205,8 @@ class Programs:
         def of_one(tree: Any) -> Any:
             return jax.tree.map(lambda leaf: np.zeros(leaf.shape[1:], leaf.dtype), tree)
 
-        if any(jnp.issubdtype(leaf.dtype, jax.dtypes.extended) for leaf in slots):
-            return None  # keys, which are no arrays of NumPy's
+        if any(jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) for leaf in slots):
+            return None  # no arrays of NumPy's
         run = env_kernel(self._functions[name], self._structure)
         given = jax.tree.unflatten(self._arrays_tree, arrays)
         in_axes = (None, 0, *(0 for _ in rest))

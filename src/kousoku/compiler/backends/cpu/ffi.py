@@ -21,7 +21,7 @@ from ...llvm.compile import LoadedCode
 from ...llvm.object_cache import compiler_version
 from ...llvm.target import host
 from .entry import NAME
-from .host_call import host_call
+from .host_call import host_caller
 
 PLATFORM = "cpu"
 CALL_TARGET = "kousoku_kernel"
@@ -85,8 +85,8 @@ class KernelTable:
 
     def host_call(self, record: KernelRecord) -> Callable[[int, int, int], None] | None:
         """Returns what calls a kernel that has its code from the host, past XLA; see `KernelRegistry`."""
-        call = host_call()
-        return None if call is None else partial(call, record.function)
+        caller = host_caller()
+        return None if caller is None else partial(caller.call, record.function)
 
     def give_up(self, record: KernelRecord) -> None:
         """Says that there will be no code: nobody finds the kernel any more, and calls of those who hold it fail."""

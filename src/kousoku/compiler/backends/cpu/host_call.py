@@ -1,16 +1,15 @@
-"""Calls kernels from the host, past XLA, and as XLA does: subnormal numbers are taken and made as zeros."""
+"""Calls kernels from the host, past XLA. As in XLA's threads, subnormal numbers are taken and made as zeros."""
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
-from collections.abc import Callable
 from functools import cache
 
 from ...llvm.build import build
 from ...llvm.compile import LoadedCode
 from ...llvm.object_cache import compiler_version
-from ...llvm.target import host
+from ...llvm.target import Target, host
 
 NAME = "kousoku_host_call"
 
@@ -48,22 +47,31 @@ define void @{name}(ptr %function, ptr %inputs, ptr %outputs, i64 %count) {{
 """
 """Bit 24 of FPCR: flush to zero."""
 
-HostCall = Callable[[int, int, int, int], None]
-"""A call of the kernel at an address: (address, addresses of inputs, addresses of outputs, number of lanes)."""
+TEXTS = {"x86_64": X86, "aarch64": AARCH64, "arm64": AARCH64}
+"""By the architecture, as LLVM's triples have it."""
+
+
+class HostCaller:
+    """The caller of the kernel at an address, for processors that it has been written for. It lets go of Python's lock.
+
+    Args:
+        target: the processor.
+    """
+
+    def __init__(self, target: Target) -> None:
+        key = hashlib.sha256(f"{NAME} {compiler_version()} {target}".encode()).hexdigest()
+        text = TEXTS[architecture(target)].format(name=NAME)
+        self._code = LoadedCode(build(key, lambda: text, target), [NAME])
+        function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+        self.call = function(self._code.address(NAME))
+
+
+def architecture(target: Target) -> str:
+    """Returns the first part of LLVM's triple."""
+    return target.triple.partition("-")[0]
 
 
 @cache
-def host_call() -> HostCall | None:
-    """Returns what calls a kernel; None for processors that nobody has written it for. It lets go of Python's lock."""
-    texts = {"x86_64": X86, "aarch64": AARCH64, "arm64": AARCH64}
-    text = texts.get(host().triple.partition("-")[0])
-    if text is None:
-        return None
-    key = hashlib.sha256(f"{NAME} {compiler_version()} {host()}".encode()).hexdigest()
-    code = LoadedCode(build(key, lambda: text.format(name=NAME), host()), [NAME])
-    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
-    _loaded.append(code)
-    return function(code.address(NAME))
-
-
-_loaded: list[LoadedCode] = []
+def host_caller() -> HostCaller | None:
+    """Returns what calls kernels in this process; None on a processor that nobody has written it for."""
+    return HostCaller(host()) if architecture(host()) in TEXTS else None
