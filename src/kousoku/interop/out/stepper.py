@@ -141,18 +141,28 @@ class Stepper:
     def _advance(self, name: str, *rest: Any) -> StepResult:
         """Takes a step of all slots, or resets them: by a kernel while that is short, else by a program of XLA's."""
         assert self._slots is not None
-        if host_may_call():
-            if name not in self._direct:
-                self._direct[name] = self._programs.direct(name, self._arrays, self._slots, rest)
-            direct = self._direct[name]
-            if direct is not None and not direct.pays:
-                direct = self._direct[name] = None
-            if direct is not None:
-                self._slots, told = direct(self._slots, rest)
-                return told
+        direct = self._direct_call(name, self._slots, rest) if host_may_call() else None
+        if direct is not None:
+            self._slots, told = direct(self._slots, rest)
+            return told
         program = self._programs.step if name == "step" else self._programs.again
         self._slots, told = program(self._arrays, self._given_away(), *rest)
         return on_host(told)
+
+    def _direct_call(self, name: str, slots: list[Any], rest: tuple[Any, ...]) -> DirectCall | None:
+        """Returns the direct call of a function; None where XLA's program is due, this time or for good.
+
+        Some environments' slots have other dtypes after a step than at first: that step is XLA's.
+        """
+        if name not in self._direct:
+            made = self._programs.direct(name, self._arrays, slots, rest)
+            if made is not None and not made.takes(slots):
+                return None
+            self._direct[name] = made
+        direct = self._direct[name]
+        if direct is not None and not direct.pays:
+            direct = self._direct[name] = None
+        return direct if direct is not None and direct.takes(slots) else None
 
     def _given_away(self) -> list[Any]:
         """Returns the slots' state for what keeps or overwrites it: a copy of arrays that direct calls write to."""
