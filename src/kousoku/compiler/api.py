@@ -18,7 +18,6 @@ from .cost import Decision, weigh
 from .explain import Explanation, explain
 from .fallback import reason_of, warn_once
 from .host_kernel import HostKernel, host_kernel, host_may_call
-from .ir import Unsupported
 from .jax_config import trace_affecting_config
 from .primitive.kernel_primitive import kernel_p
 from .tracing.devices import of_one_device
@@ -135,8 +134,8 @@ def kernel(
             traced, out_tree, operands = traces.of(args, {})
             along = _varying(in_axes, args)
             return host_kernel(traced, out_tree, operands[: len(operands) - len(along)], along, lanes)
-        except (LanesMeet, Unsupported):
-            return None  # a program that calls it says so
+        except Exception:
+            return None  # the program that is called instead meets the same, and warns
 
     made = cast(Any, wrapper)
     made.explain, made.begin_compiling, made.for_host = explained, begin_compiling, for_host
