@@ -24,8 +24,12 @@ from .core.env_shapes import check_shapes
 from .core.errors import ConfigError, EnvError, check_count
 from .core.wrapper import kind_of
 from .envs.ids import EnvId
+from .run import Evaluation as Evaluation
 from .run import Run
 from .saved_runs import asked_again, folder_of, load
+from .saved_runs import compare as compare
+from .saved_runs import evaluate as evaluate
+from .saved_runs import load_policy as load_policy
 from .training.arguments import check_ids, split_arguments
 from .training.config import MAX_SEED, TrainConfig
 from .training.evaluation.film import MAX_FRAMES, MOST_FILMS, is_drawable, policy_film, random_policy

@@ -1,5 +1,6 @@
 """Importing costs nothing: no JAX, no backend, no picture library before a name is used."""
 
+import importlib
 import re
 from pathlib import Path
 
@@ -97,3 +98,9 @@ def test_every_public_name_that_documents_use_is_there():
     used = {name for page in pages for name in re.findall(r"\bks\.([A-Za-z]\w*)", page.read_text())}
     assert len(used) > 50
     assert used <= set(dir(kousoku))
+
+
+def test_all_that_trains_and_reads_runs_is_found_in_one_module():
+    api = importlib.import_module("kousoku.api")
+    for name in ("train", "resume", "animate", "load", "load_policy", "evaluate", "compare", "Run", "Evaluation"):
+        assert getattr(api, name) is getattr(kousoku, name)
