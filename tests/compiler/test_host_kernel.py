@@ -59,6 +59,18 @@ def test_there_is_none_where_kernels_are_off_or_arrays_have_another_form():
         assert kernel.for_host(4, (0,), np.float32(1.0)) is None
 
 
+def test_code_that_a_thread_is_making_is_waited_for():
+    kernel = ks.kernel(lambda x: jnp.sin(x) * 1.25)
+    jax.make_jaxpr(jax.vmap(kernel))(jnp.ones(6))
+    kernel.begin_compiling(6, (0,))
+    found = kernel.for_host(6, (0,), np.float32(1.0))
+    assert found is not None
+    x, made = np.linspace(0, 1, 6, dtype=np.float32), np.zeros(6, np.float32)
+    inputs, outputs = addresses([x]), addresses([made])
+    found.call(inputs.ctypes.data, outputs.ctypes.data, 6)
+    np.testing.assert_array_equal(made, jax.vmap(kernel)(x))
+
+
 @pytest.mark.parametrize(
     ("triple", "flags"),
     [("x86_64-unknown-linux-gnu", "ldmxcsr"), ("aarch64-unknown-linux-gnu", "fpcr"), ("arm64-apple-darwin", "fpcr")],

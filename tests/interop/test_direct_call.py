@@ -59,8 +59,13 @@ ENVS = {
 
 
 def by_xla(stepper: Stepper) -> Stepper:
-    stepper._direct = {"step": None, "again": None}
+    stepper._direct = dict.fromkeys((stepper._programs.step, stepper._programs.again))
     return stepper
+
+
+def direct_step(stepper: Stepper) -> Any:
+    """The direct call of its step; None where it is XLA's."""
+    return stepper._direct[stepper._programs.step]
 
 
 def pair(env: ks.Env, slots: int, rule: ResetRule) -> tuple[Stepper, Stepper]:
@@ -102,8 +107,8 @@ def test_bits_are_those_of_xlas_programs(name, slots, rule):
             some = np.arange(0, slots, 2)
             part = jax.tree.map(lambda leaf: leaf[some], action)  # noqa: B023 (called here)
             told.append((direct.step_some(part, some), program.step_some(part, some)))
-    assert direct._direct["step"] is not None
-    assert direct._direct["again"] is not None
+    assert direct_step(direct) is not None
+    assert direct._direct[direct._programs.again] is not None
     for found, expected in told:  # at the end: what was told is the caller's, and no later step touches it
         expect_same(found, expected)
     expect_same(direct.state(slots - 1), program.state(slots - 1))
@@ -143,7 +148,7 @@ def test_long_calls_are_left_to_xla(monkeypatch):
         ticks = iter([0, length])
         monkeypatch.setattr(direct_call.time, "thread_time_ns", lambda ticks=ticks: next(ticks) * 20_000)
         expect_same(direct.step(action), program.step(action))
-        assert (direct._direct["step"] is None) == (length is None)
+        assert (direct_step(direct) is None) == (length is None)
 
 
 def test_long_calls_of_one_gang_go_on_as_nobody_could_share_them(monkeypatch):
@@ -152,7 +157,7 @@ def test_long_calls_of_one_gang_go_on_as_nobody_could_share_them(monkeypatch):
     stepper.reset([0])
     for action in draw(stepper.action_space, 1, 6):
         stepper.step(action)
-    assert stepper._direct["step"] is not None
+    assert direct_step(stepper) is not None
 
 
 def test_subnormal_numbers_are_zeros_as_in_xla():
@@ -182,17 +187,36 @@ class Keyed(Cart):
         return (after, jax.random.fold_in(state[1], 1)), timestep
 
 
-class Half(Cart):
-    """Keeps and tells a half, which is a float of 32 bits in a kernel."""
+class Counting(Cart):
+    """Keeps a number beside its state, and tells it."""
 
     def reset(self, key):
         state, timestep = super().reset(key)
-        return (state, jnp.float16(1.5)), timestep
+        return (state, self.first()), timestep
 
     def step(self, key, state, action):
         after, timestep = super().step(key, state[0], action)
-        half = state[1] * jnp.float16(0.75)
-        return (after, half), eqx.tree_at(lambda t: t.info, timestep, {"half": half})
+        return (after, self.following(state[1])), eqx.tree_at(lambda t: t.info, timestep, {"number": state[1] * 2})
+
+
+class Half(Counting):
+    """Whose number is a half, which is a float of 32 bits in a kernel."""
+
+    def first(self):
+        return jnp.float16(1.5)
+
+    def following(self, number):
+        return number * jnp.float16(0.75)
+
+
+class Drifting(Counting):
+    """Whose number is a whole one at first, and a float after a step."""
+
+    def first(self):
+        return jnp.int32(3)
+
+    def following(self, number):
+        return number.astype(jnp.float32) * jnp.float32(0.5)
 
 
 class Printing(Cart):
@@ -211,24 +235,11 @@ def test_what_the_host_cannot_call_is_xlas(env):
     for action in draw(env.action_space, 2, 3):
         told = stepper.step(action)
         assert np.isfinite(told.reward).all()
-    assert stepper._direct == {"step": None}
+    assert direct_step(stepper) is None
     if isinstance(env, Half):
-        assert told.info["half"].dtype == np.float16
+        assert told.info["number"].dtype == np.float16
     action = draw(env.action_space, 2, 1)[0]
     expect_same(pickle.loads(pickle.dumps(stepper)).step(action), stepper.step(action))
-
-
-class Drifting(Cart):
-    """Has a whole number in its state at first, and a float after a step."""
-
-    def reset(self, key):
-        state, timestep = super().reset(key)
-        return (state, jnp.int32(3)), timestep
-
-    def step(self, key, state, action):
-        after, timestep = super().step(key, state[0], action)
-        half = state[1].astype(jnp.float32) * jnp.float32(0.5)
-        return (after, half), eqx.tree_at(lambda t: t.info, timestep, {"drift": state[1] * 2})
 
 
 def test_dtypes_that_settle_after_a_step_are_met():
@@ -238,7 +249,7 @@ def test_dtypes_that_settle_after_a_step_are_met():
             stepper.reset(range(seed, seed + 3))
         for action in draw(direct.action_space, 3, 4):
             expect_same(direct.step(action), program.step(action))
-    assert direct._direct["step"] is not None
+    assert direct_step(direct) is not None
 
 
 def test_a_switch_counts_at_every_step(monkeypatch):
@@ -250,7 +261,7 @@ def test_a_switch_counts_at_every_step(monkeypatch):
         stepper.step(action)
         assert stepper._direct == {}
     stepper.step(action)
-    assert stepper._direct["step"] is not None
+    assert direct_step(stepper) is not None
     monkeypatch.setattr(direct_call.DirectCall, "__call__", lambda *_: pytest.fail("past the switch"))
     for switch in (jax.debug_nans(True), jax.debug_infs(True), ks.use_kernels(False)):
         with switch:
@@ -262,7 +273,7 @@ def test_a_processor_that_nobody_wrote_it_for_has_xla(monkeypatch):
     stepper = Stepper(Cart(), 2, ResetRule.NEXT_STEP)
     stepper.reset([0, 1])
     assert stepper.step(draw(stepper.action_space, 2, 1)[0]).reward.shape == (2,)
-    assert stepper._direct == {"step": None}
+    assert direct_step(stepper) is None
 
 
 def test_vectors_in_threads_share_a_kernel():
@@ -289,5 +300,5 @@ def test_numbers_of_the_environment_are_its_own():
         for _ in range(5):
             told = stepper.step(np.zeros((2, 1), np.float32))
         rewards.append(told.reward)
-        assert stepper._direct["step"] is not None
+        assert direct_step(stepper) is not None
     assert (rewards[0] != rewards[1]).all()

@@ -287,7 +287,7 @@ def _operations(op: Op) -> int:
         return 2 * size * math.prod(factor.shape[axis] for axis in contracted[0])
     if op.name in ("sort", "top_k"):
         return 2 * max(size, read) * max(1, (read - 1).bit_length()) ** 2
-    if op.name.startswith(("reduce_", "arg")):
+    if op.name.startswith(("reduce", "arg")):
         return max(size, read)
     return WEIGHTS.get(op.name, 1) * size
 

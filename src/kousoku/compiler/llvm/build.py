@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Callable
 
 from .compile import is_long, object_code
 from .compile_subprocess import can_start, object_code_in_subprocess
-from .object_cache import object_cache
+from .object_cache import compiler_version, object_cache
 from .target import Target
 
 
@@ -31,6 +32,12 @@ def build(key: str, text: Callable[[], str], target: Target, checked: Callable[[
         return object_code(made, target, checked)
 
     return make() if kept is None else kept.get_or_make(key, make)
+
+
+def build_own(name: str, text: Callable[[], str], target: Target) -> bytes:
+    """Returns the machine code of a text of the compiler's own, whose key is its name and the compiler's source."""
+    key = hashlib.sha256(f"{name} {compiler_version()} {target}".encode()).hexdigest()
+    return build(key, text, target)
 
 
 def is_kept(key: str) -> bool:

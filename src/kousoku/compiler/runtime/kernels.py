@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import threading
-import time
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,6 +37,7 @@ class CompiledKernel:
     ) -> None:
         self.number, self.lanes = number, lanes
         self.checked, self.broken = threading.Event(), False
+        self._settled = threading.Event()
         self._code: list[object] = []
         self._registry = registry
         self._record = registry.add(number, lanes, grain, serial, batched)
@@ -47,6 +47,7 @@ class CompiledKernel:
         """Gives the kernel its machine code, which calls wait for."""
         self._code.append(self._registry.load(self._record, code))
         self.checked.set()
+        self._settled.set()
 
     def host_call(self) -> Callable[[int, int, int], None] | None:
         """Returns what calls it from the host, past XLA, while this object lives; see `KernelRegistry.host_call`.
@@ -56,8 +57,7 @@ class CompiledKernel:
         Raises:
             Unsupported: if there never will be any.
         """
-        while not self._code and not self.broken:
-            time.sleep(0.001)
+        self._settled.wait()
         if self.broken:
             raise Unsupported("code that LLVM could not make")
         return self._registry.host_call(self._record)
@@ -68,6 +68,7 @@ class CompiledKernel:
         self.broken = True
         self._registry.give_up(self._record)
         self.checked.set()
+        self._settled.set()
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ class DirectCall:
 
     def __init__(self, kernel: HostKernel, arrays: Sequence[Any], slots: int) -> None:
         self.pays = True
-        self._kernel, self._slots, self._turn, self._long = kernel, slots, 0, 0
+        self._kernel, self._leaves, self._turn, self._long = kernel, slots, 0, 0
         self._told_tree = kernel.tree.children()[1]
         self._fixed = [np.array(array) for array in (*kernel.consts, *arrays)]
         self._states = [_empty(kernel.made[:slots]), _empty(kernel.made[:slots])]
@@ -62,7 +62,7 @@ class DirectCall:
             elif homes.setdefault(origin.number, result) != result:
                 self._copies.append((result, False, homes[origin.number]))
         self._homes = [homes[number] for number in range(len(homes))]
-        self._kept = sum(home < self._slots for home in self._homes)
+        self._kept = sum(home < self._leaves for home in self._homes)
 
     def takes(self, slots: Sequence[Any]) -> bool:
         """Returns whether slots are of the dtypes that a call leaves them in."""
@@ -80,8 +80,8 @@ class DirectCall:
         if slots is not state:
             _copy(slots, state)
         _copy(jax.tree.leaves(rest), self._rest)
-        told = _empty(self._kernel.made[self._slots :])
-        addresses = _addresses(told[home - self._slots] for home in self._homes[self._kept :])
+        told = _empty(self._kernel.made[self._leaves :])
+        addresses = _addresses(told[home - self._leaves] for home in self._homes[self._kept :])
         self._outputs[turn][self._kept :] = addresses
         self._call(*self._lists[turn])
         if self._copies:

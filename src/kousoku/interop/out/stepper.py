@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -74,7 +75,7 @@ class Stepper:
         self._arrays, tree = jax.tree.flatten(arrays)
         self._programs = programs(structure, tree, reset_rule)
         self._slots: list[Any] | None = None
-        self._direct: dict[str, DirectCall | None] = {}
+        self._direct: dict[SlotsProgram, DirectCall | None] = {}
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -114,7 +115,7 @@ class Stepper:
                 self._slots, told = self._programs.begin(self._arrays, words)
             else:
                 everyone = np.ones(self.num_slots, bool) if chosen is None else chosen
-                return self._advance("again", everyone, seeded, words)
+                return self._advance(self._programs.again, everyone, seeded, words)
             return on_host(told)
 
     def step(self, actions: Any) -> StepResult:
@@ -136,32 +137,31 @@ class Stepper:
     def _step(self, given: Any) -> StepResult:
         check_not_forked()
         with self._lock:
-            return self._advance("step", given)
+            return self._advance(self._programs.step, given)
 
-    def _advance(self, name: str, *rest: Any) -> StepResult:
+    def _advance(self, program: SlotsProgram, *rest: Any) -> StepResult:
         """Takes a step of all slots, or resets them: by a kernel while that is short, else by a program of XLA's."""
         assert self._slots is not None
-        direct = self._direct_call(name, self._slots, rest) if host_may_call() else None
+        direct = self._direct_call(program, self._slots, rest) if host_may_call() else None
         if direct is not None:
             self._slots, told = direct(self._slots, rest)
             return told
-        program = self._programs.step if name == "step" else self._programs.again
-        self._slots, told = program(self._arrays, self._given_away(), *rest)
+        self._slots, told = program.compiled(self._arrays, self._given_away(), *rest)
         return on_host(told)
 
-    def _direct_call(self, name: str, slots: list[Any], rest: tuple[Any, ...]) -> DirectCall | None:
-        """Returns the direct call of a function; None where XLA's program is due, this time or for good.
+    def _direct_call(self, program: SlotsProgram, slots: list[Any], rest: tuple[Any, ...]) -> DirectCall | None:
+        """Returns the direct call of a program's function; None where XLA's program is due, this time or for good.
 
         Some environments' slots have other dtypes after a step than at first: that step is XLA's.
         """
-        if name not in self._direct:
-            made = self._programs.direct(name, self._arrays, slots, rest)
+        if program not in self._direct:
+            made = self._programs.direct(program, self._arrays, slots, rest)
             if made is not None and not made.takes(slots):
                 return None
-            self._direct[name] = made
-        direct = self._direct[name]
+            self._direct[program] = made
+        direct = self._direct[program]
         if direct is not None and not direct.pays:
-            direct = self._direct[name] = None
+            direct = self._direct[program] = None
         return direct if direct is not None and direct.takes(slots) else None
 
     def _given_away(self) -> list[Any]:
@@ -189,6 +189,19 @@ class Stepper:
         return self._programs.unflatten(leaves).slot.env_state
 
 
+@dataclass(frozen=True, eq=False)
+class SlotsProgram:
+    """A function that advances a slot, with XLA's program for all slots.
+
+    Attributes:
+        function: (environment, slot, the rest) -> (slot, what is told).
+        compiled: (leaves of the environment's arrays, leaves of the slots, the rest) -> (leaves, what is told).
+    """
+
+    function: Callable[..., Any]
+    compiled: Callable[..., Any]
+
+
 class Programs:
     """The compiled programs of one kind of environment, for any number of slots. Slots are lists of arrays [N, ...].
 
@@ -199,25 +212,27 @@ class Programs:
         self._arrays_tree, self._structure = arrays_tree, structure
         self._slots_tree: Any = None
         step = STEPS[reset_rule]
-        self._functions: dict[str, Callable[..., Any]] = {"step": step, "again": reset_again}
         self.begin = jax.jit(lambda arrays, words: self._run(first_reset, arrays, words))
-        self.step = jax.jit(
-            lambda arrays, slots, actions: self._run(step, arrays, self.unflatten(slots), actions), donate_argnums=1
-        )
-        self.again = jax.jit(
-            lambda arrays, slots, *how: self._run(reset_again, arrays, self.unflatten(slots), *how), donate_argnums=1
-        )
+        self.step, self.again = self._advancing(step), self._advancing(reset_again)
         self.step_some = jax.jit(lambda *args: self._some(step, *args), donate_argnums=1)
 
-    def direct(self, name: str, arrays: list[Any], slots: list[Any], rest: tuple[Any, ...]) -> DirectCall | None:
-        """Returns the same as `step` or `again` by a kernel that the host calls; None where that cannot be."""
+    def _advancing(self, function: Callable[..., Any]) -> SlotsProgram:
+        def every(arrays: list[Any], slots: list[Any], *rest: Any) -> tuple[list[Any], tuple[Any, ...]]:
+            return self._run(function, arrays, self.unflatten(slots), *rest)
+
+        return SlotsProgram(function, jax.jit(every, donate_argnums=1))
+
+    def direct(
+        self, program: SlotsProgram, arrays: list[Any], slots: list[Any], rest: tuple[Any, ...]
+    ) -> DirectCall | None:
+        """Returns a program's function as a kernel that the host calls; None where that cannot be."""
 
         def of_one(tree: Any) -> Any:
             return jax.tree.map(lambda leaf: np.zeros(leaf.shape[1:], leaf.dtype), tree)
 
         if any(jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) for leaf in slots):
             return None  # no arrays of NumPy's
-        run = env_kernel(self._functions[name], self._structure)
+        run = env_kernel(program.function, self._structure)
         given = jax.tree.unflatten(self._arrays_tree, arrays)
         in_axes = (None, 0, *(0 for _ in rest))
         kernel = run.for_host(len(slots[0]), in_axes, given, self.unflatten(of_one(slots)), *of_one(rest))

@@ -6,7 +6,6 @@ A number is made of what the kernel means, so that a program that XLA keeps on d
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import sys
 import threading
 from collections.abc import Callable
@@ -16,9 +15,8 @@ from typing import Any
 
 import jax.ffi
 
-from ...llvm.build import build
+from ...llvm.build import build_own
 from ...llvm.compile import LoadedCode
-from ...llvm.object_cache import compiler_version
 from ...llvm.target import host
 from .entry import NAME
 from .host_call import host_caller
@@ -119,9 +117,8 @@ class KernelRuntime:
 
     def __init__(self) -> None:
         text = resources.files("kousoku.compiler.backends.cpu").joinpath("handler.ll").read_text(encoding="utf-8")
-        key = hashlib.sha256(f"{compiler_version()} {host()}".encode()).hexdigest()
         imported = {"kousoku_yield": _address("sched_yield"), "kousoku_nap": _address("usleep")}
-        self.code = LoadedCode(build(key, lambda: text, host()), EXPORTED, imported)
+        self.code = LoadedCode(build_own("kousoku_handler", lambda: text, host()), EXPORTED, imported)
         self.table = KernelTable(self.code.address("kousoku_records"))
         state: Any = {"type_id": self._capsule("kousoku_type"), "type_info": self._capsule("kousoku_type_info")}
         jax.ffi.register_ffi_type(TYPE_NAME, state, platform=PLATFORM)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 from functools import cache
 
-from ...llvm.build import build
+from ...llvm.build import build_own
 from ...llvm.compile import LoadedCode
-from ...llvm.object_cache import compiler_version
 from ...llvm.target import Target, host
 
 NAME = "kousoku_host_call"
@@ -59,9 +57,8 @@ class HostCaller:
     """
 
     def __init__(self, target: Target) -> None:
-        key = hashlib.sha256(f"{NAME} {compiler_version()} {target}".encode()).hexdigest()
         text = TEXTS[architecture(target)].format(name=NAME)
-        self._code = LoadedCode(build(key, lambda: text, target), [NAME])
+        self._code = LoadedCode(build_own(NAME, lambda: text, target), [NAME])
         function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
         self.call = function(self._code.address(NAME))
 
