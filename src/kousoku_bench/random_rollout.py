@@ -23,12 +23,12 @@ class RolloutState(eqx.Module):
     """One environment, and what its random steps have brought.
 
     Attributes:
-        lane: the environment.
+        slot: the environment.
         reward: of all steps.
         episodes: that ended.
     """
 
-    lane: EnvSlot
+    slot: EnvSlot
     reward: Float[Array, ""]
     episodes: Int[Array, ""]
 
@@ -52,8 +52,8 @@ def random_rollout(
         env: with a Discrete or Box action space.
         steps: a multiple of eight.
         ahead: whether starts are drawn ahead.
-        key: of this lane.
-        call: how many times this lane was here before.
+        key: of this slot.
+        call: how many times this slot was here before.
         rollout: before the steps.
     """
     action_key, start_key = jax.random.split(jax.random.fold_in(key, call))
@@ -67,8 +67,8 @@ def random_rollout(
             action, number = given
             if ahead:
                 return _step(env, rollout, action, fresh, drawn[1]), None
-            lane, taken, end = advance(env, rollout.lane, action, jax.random.fold_in(drawn[1], number))
-            return _counted(rollout, lane, taken.reward, end.ended), None
+            slot, taken, end = advance(env, rollout.slot, action, jax.random.fold_in(drawn[1], number))
+            return _counted(rollout, slot, taken.reward, end.ended), None
 
         chosen = actions(env.action_space, drawn[0])
         return jax.lax.scan(step, rollout, (chosen, jnp.arange(BLOCK, dtype=jnp.int32)))
@@ -78,19 +78,19 @@ def random_rollout(
 
 def _step(env: Env, rollout: RolloutState, action: PyTree, fresh: EnvSlot, key: PRNGKeyArray) -> RolloutState:
     """Takes one step; `fresh` is where the next episode starts."""
-    lane = rollout.lane
-    env_state, timestep = env.step(key, lane.env_state, action)
-    length = lane.episode_step + 1
+    slot = rollout.slot
+    env_state, timestep = env.step(key, slot.env_state, action)
+    length = slot.episode_step + 1
     ended = timestep.terminated | timestep.truncated
     if env.time_limit is not None:
         ended |= length >= env.time_limit
-    episode_return, rest = add(lane.episode_return, lane.return_rest, timestep.reward)
+    episode_return, rest = add(slot.episode_return, slot.return_rest, timestep.reward)
     going = EnvSlot(env_state, timestep.obs, length, episode_return, return_rest=rest)
     return _counted(rollout, select(ended, fresh, going), timestep.reward, ended)
 
 
-def _counted(rollout: RolloutState, lane: EnvSlot, reward: Array, ended: Array) -> RolloutState:
-    return RolloutState(lane, rollout.reward + reward, rollout.episodes + ended.astype(jnp.int32))
+def _counted(rollout: RolloutState, slot: EnvSlot, reward: Array, ended: Array) -> RolloutState:
+    return RolloutState(slot, rollout.reward + reward, rollout.episodes + ended.astype(jnp.int32))
 
 
 def actions(space: Any, words: UInt32[Array, " n"]) -> Array:
