@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import kousoku as ks
+from kousoku.compiler import HostFunction
 from kousoku.compiler.backends.cpu import host_call
 from kousoku.compiler.llvm.compile import assembly_code
 from kousoku.compiler.llvm.target import Target
@@ -44,6 +47,44 @@ def test_it_reads_and_writes_where_arrays_lie(lanes):
         np.testing.assert_array_equal(made[number], expected[number])
     assert [origin.is_input for origin in found.results] == [False, False, False, True]
     assert len(first) == 2
+
+
+def test_a_function_of_the_hosts_gives_new_arrays_in_every_thread():
+    table = jnp.arange(12.0, dtype=jnp.float32).reshape(4, 3)
+
+    def function(shared, x, i):
+        row = table[i] * shared + x
+        return {"row": row, "again": row}, x, shared
+
+    kernel = ks.kernel(function)
+    rng = np.random.default_rng(1)
+    shared, batches = np.arange(3, dtype=np.float32), rng.normal(size=(20, 5, 3)).astype(np.float32)
+    i = rng.integers(0, 4, 5, dtype=np.int32)
+    found = kernel.for_host(5, (None, 0, 0), shared, batches[0, 0], i[0])
+    assert found is not None
+    call = HostFunction(found, [shared])
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda x: call([x, i]), batches))
+    arrays = [leaf for result in results for leaf in jax.tree.leaves(result)]
+    assert len({leaf.ctypes.data for leaf in arrays}) == len(arrays)
+    assert all(leaf.flags.writeable for leaf in arrays)
+    for x, (rows, same, given) in zip(batches, results, strict=True):
+        expected = np.asarray(table)[i] * shared + x
+        np.testing.assert_allclose(rows["row"], expected, rtol=1e-6)
+        np.testing.assert_array_equal(rows["again"], rows["row"])
+        np.testing.assert_array_equal(same, x)
+        np.testing.assert_array_equal(given, np.broadcast_to(shared, (5, 3)))
+    turned = np.asfortranarray(batches[0])
+    np.testing.assert_array_equal(call([turned, i])[0]["row"], results[0][0]["row"])
+
+
+def test_a_call_that_would_take_longer_than_is_asked_for_is_none():
+    matrix = np.ones((64, 64), np.float32)
+    kernel = ks.kernel(lambda x: jnp.tanh(x @ jnp.asarray(matrix)))
+    given = np.zeros(64, np.float32)
+    assert kernel.for_host(4, (0,), given, longest=10) is None
+    assert kernel.for_host(4, (0,), given, longest=10**6) is not None
+    assert kernel.for_host(10**5, (0,), given, longest=10**6) is None, "every gang of lanes counts"
 
 
 def test_there_is_none_where_kernels_are_off_or_arrays_have_another_form():

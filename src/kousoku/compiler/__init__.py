@@ -15,7 +15,7 @@ _HOMES = {
     "cost": ("Decision",),
     "explain": ("Explanation",),
     "fallback": ("KernelWarning",),
-    "host_kernel": ("HostKernel", "host_may_call"),
+    "host_kernel": ("LONGEST_CALL", "HostFunction", "HostKernel", "address", "addresses", "host_may_call"),
     "llvm.target": ("host",),
     "primitive.any_lane": ("any_lane",),
 }
@@ -35,7 +35,11 @@ if TYPE_CHECKING:
     from .cost import Decision as Decision
     from .explain import Explanation as Explanation
     from .fallback import KernelWarning as KernelWarning
+    from .host_kernel import LONGEST_CALL as LONGEST_CALL
+    from .host_kernel import HostFunction as HostFunction
     from .host_kernel import HostKernel as HostKernel
+    from .host_kernel import address as address
+    from .host_kernel import addresses as addresses
     from .host_kernel import host_may_call as host_may_call
     from .llvm.target import host as host
     from .primitive.any_lane import any_lane as any_lane

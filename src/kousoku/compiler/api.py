@@ -47,13 +47,14 @@ class Kernel(Protocol):
         """
         ...
 
-    def for_host(self, lanes: int, in_axes: Sequence[Any], *args: Any) -> HostKernel | None:
+    def for_host(self, lanes: int, in_axes: Sequence[Any], *args: Any, longest: int | None = None) -> HostKernel | None:
         """Returns it as a kernel that the host calls with NumPy's arrays, past XLA; None where that cannot be.
 
         Args:
             lanes: how many.
             in_axes: as `jax.vmap` would have them, one for each argument, or for each part of it: 0 or None.
             args: of one lane, like those that it will be given.
+            longest: nanoseconds of a call, by the estimate, from which on there is none; None for no limit.
         """
         ...
 
@@ -127,13 +128,13 @@ def kernel(
         with contextlib.suppress(Exception):  # whoever lowers it meets it again, and tells
             traced.begin_compiling(lanes, along)
 
-    def for_host(lanes: int, in_axes: Sequence[Any], *args: Any) -> HostKernel | None:
+    def for_host(lanes: int, in_axes: Sequence[Any], *args: Any, longest: int | None = None) -> HostKernel | None:
         if on is False or not host_may_call() or current().backend is None:
             return None
         try:
             traced, out_tree, operands = traces.of(args, {})
             along = _varying(in_axes, args)
-            return host_kernel(traced, out_tree, operands[: len(operands) - len(along)], along, lanes)
+            return host_kernel(traced, out_tree, operands[: len(operands) - len(along)], along, lanes, longest)
         except Exception:
             return None  # the program that is called instead meets the same, and warns
 
@@ -211,7 +212,7 @@ def _leaves_of(numbers: frozenset[int], args: tuple[Any, ...], kwargs: Any) -> t
     return tuple(yes for yes, leaves in each for leaf in leaves if is_array(leaf))
 
 
-def on_arrays(function: Callable[..., Any], axis: str | None = None) -> Callable[..., Any]:
+def on_arrays(function: Callable[..., Any], axis: str | None = None) -> Kernel:
     """Returns a learner's function compiled with vectors along its arrays.
 
     Args:

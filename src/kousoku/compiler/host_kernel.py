@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import ctypes
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -15,6 +17,22 @@ from .frontend.keys import physical
 from .ir import Origin
 from .runtime.kernels import CompiledKernel, compiled
 from .tracing.traced import Traced
+
+LONGEST_CALL = 200_000
+"""Nanoseconds of a call from which on XLA's program is faster; by the estimate, which is high for large layers."""
+
+
+class OutputPlan(NamedTuple):
+    """A plan of where a kernel's outputs go, each of which has one array, and of which results are copies.
+
+    Attributes:
+        homes: the result in whose place each output goes, the first that it is. They rise: outputs are numbered in the
+            order of results (see `Interface`).
+        copies: (result, whether it is something that was given, the number of that or of the result that it is).
+    """
+
+    homes: list[int]
+    copies: list[tuple[int, bool, int]]
 
 
 @dataclass(frozen=True)
@@ -46,6 +64,63 @@ class HostKernel:
     call: Callable[[int, int, int], None]
     code: CompiledKernel
 
+    @cached_property
+    def plan(self) -> OutputPlan:
+        """Where outputs go, and what is copied after a call."""
+        homes: dict[int, int] = {}
+        copies: list[tuple[int, bool, int]] = []
+        for result, origin in enumerate(self.results):
+            if origin.is_input:
+                copies.append((result, True, origin.number))
+            elif homes.setdefault(origin.number, result) != result:
+                copies.append((result, False, homes[origin.number]))
+        return OutputPlan([homes[number] for number in range(len(homes))], copies)
+
+
+class HostFunction:
+    """A kernel as a function of the host's: the first of what it takes stays as it is, the rest is given at each call.
+
+    Several threads may call it at once.
+
+    Args:
+        kernel: what is called.
+        fixed: the first leaves of what it takes.
+    """
+
+    def __init__(self, kernel: HostKernel, fixed: Sequence[Any]) -> None:
+        self._kernel = kernel
+        self._fixed = [np.ascontiguousarray(leaf) for leaf in (*kernel.consts, *fixed)]
+        self._kinds = kernel.given[len(self._fixed) :]
+        places = [*map(address, self._fixed), *(0 for _ in self._kinds)]
+        self._inputs = np.array([places[number] for number in kernel.inputs], np.int64)
+        read = enumerate(kernel.inputs)
+        self._given = [(place, number - len(self._fixed)) for place, number in read if number >= len(self._fixed)]
+
+    def __call__(self, given: Sequence[np.ndarray]) -> Any:
+        """Returns the kernel's result, in new arrays; what is given has the shapes and dtypes that it was made for."""
+        kernel, inputs = self._kernel, self._inputs.copy()
+        given = [np.ascontiguousarray(leaf, dtype) for leaf, (_, dtype) in zip(given, self._kinds, strict=True)]
+        for place, number in self._given:
+            inputs[place] = address(given[number])
+        made: list[np.ndarray] = [np.empty(shape, dtype) for shape, dtype in kernel.made]
+        outputs = addresses(made[home] for home in kernel.plan.homes)
+        kernel.call(address(inputs), address(outputs), kernel.lanes)
+        for result, is_input, number in kernel.plan.copies:
+            source = [*self._fixed, *given][number] if is_input else made[number]
+            np.copyto(made[result], source)
+        return kernel.tree.unflatten(made)
+
+
+def address(array: np.ndarray) -> int:
+    """Returns where an array lies."""
+    return array.__array_interface__["data"][0]
+
+
+def addresses(arrays: Iterable[np.ndarray]) -> np.ndarray:
+    """Returns where arrays lie, which may be written to; in a third of the time that NumPy takes to tell it."""
+    found = [ctypes.addressof(ctypes.c_char.from_buffer(array)) if array.size else 0 for array in arrays]  # pyright: ignore[reportArgumentType]
+    return np.array(found, np.int64)
+
 
 def host_may_call() -> bool:
     """Returns whether kernels are on, and nothing that looks into JAX's programs is, such as its NaN checks."""
@@ -53,7 +128,7 @@ def host_may_call() -> bool:
 
 
 def host_kernel(
-    traced: Traced, tree: Any, consts: Sequence[Any], batched: Sequence[bool], lanes: int
+    traced: Traced, tree: Any, consts: Sequence[Any], batched: Sequence[bool], lanes: int, longest: int | None
 ) -> HostKernel | None:
     """Returns a function's kernel for the host; None where the host cannot call it, or has arrays in another form.
 
@@ -65,6 +140,7 @@ def host_kernel(
         consts: the first of its inputs, that it holds.
         batched: which of the others have an axis of lanes, the first.
         lanes: how many.
+        longest: nanoseconds of a call, by the estimate, from which on there is none; None for no limit.
 
     Raises:
         Unsupported: if the compiler has no rule for something in it.
@@ -74,6 +150,9 @@ def host_kernel(
     kinds += [(True, aval, physical(aval)) for aval in traced.out_avals]
     interface = traced.summary.interface
     if interface.made == 0 or any(aval.dtype != dtype for _, aval, (_, dtype) in kinds):
+        return None
+    gangs = -(-lanes // backend().gang_size(lanes, backend().target()))
+    if longest is not None and gangs * traced.summary.nanoseconds > longest:
         return None
     arrays = [((lanes, *shape) if yes else shape, dtype) for yes, _, (shape, dtype) in kinds]
     code = compiled(backend(), traced, lanes, along, True)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
-from ...compiler import HostKernel
+from ...compiler import HostKernel, addresses
 
 LONG_CALL = 120_000
 """Nanoseconds of a call from which on XLA's threads, which have to be woken, are faster."""
@@ -40,29 +39,14 @@ class DirectCall:
         self._fixed = [np.array(array) for array in (*kernel.consts, *arrays)]
         self._states = [_empty(kernel.made[:slots]), _empty(kernel.made[:slots])]
         self._rest = _empty(kernel.given[len(self._fixed) + slots :])
-        self._plan_outputs()
-        every = [_addresses([*self._fixed, *state, *self._rest]) for state in self._states]
+        self._homes, self._copies = kernel.plan
+        self._kept = sum(home < slots for home in self._homes)
+        every = [addresses([*self._fixed, *state, *self._rest]) for state in self._states]
         self._inputs = [each[list(kernel.inputs)] for each in every]
         self._outputs = [np.zeros(len(self._homes), np.int64) for _ in self._states]
-        for addresses, other in zip(self._outputs, reversed(self._states), strict=True):
-            addresses[: self._kept] = _addresses(other[home] for home in self._homes[: self._kept])
+        for outputs, other in zip(self._outputs, reversed(self._states), strict=True):
+            outputs[: self._kept] = addresses(other[home] for home in self._homes[: self._kept])
         self._lists = [(i.ctypes.data, o.ctypes.data) for i, o in zip(self._inputs, self._outputs, strict=True)]
-
-    def _plan_outputs(self) -> None:
-        """Finds the result in whose place each output goes, the first that it is, and what is copied after a call.
-
-        Outputs are numbered in the order of results (see `Interface`), so that those of the slots, which are kept, come
-        before those that are told alone.
-        """
-        homes: dict[int, int] = {}
-        self._copies: list[tuple[int, bool, int]] = []
-        for result, origin in enumerate(self._kernel.results):
-            if origin.is_input:
-                self._copies.append((result, True, origin.number))
-            elif homes.setdefault(origin.number, result) != result:
-                self._copies.append((result, False, homes[origin.number]))
-        self._homes = [homes[number] for number in range(len(homes))]
-        self._kept = sum(home < self._leaves for home in self._homes)
 
     def takes(self, slots: Sequence[Any]) -> bool:
         """Returns whether slots are of the dtypes that a call leaves them in."""
@@ -81,8 +65,7 @@ class DirectCall:
             _copy(slots, state)
         _copy(jax.tree.leaves(rest), self._rest)
         told = _empty(self._kernel.made[self._leaves :])
-        addresses = _addresses(told[home - self._leaves] for home in self._homes[self._kept :])
-        self._outputs[turn][self._kept :] = addresses
+        self._outputs[turn][self._kept :] = addresses(told[home - self._leaves] for home in self._homes[self._kept :])
         self._call(*self._lists[turn])
         if self._copies:
             given, made = [*self._fixed, *state, *self._rest], [*after, *told]
@@ -105,12 +88,6 @@ class DirectCall:
 def _empty(kinds: Sequence[tuple[tuple[int, ...], np.dtype]]) -> list[np.ndarray]:
     """Returns new arrays of these shapes and dtypes, to be written to."""
     return [np.empty(shape, dtype) for shape, dtype in kinds]
-
-
-def _addresses(arrays: Iterable[np.ndarray]) -> np.ndarray:
-    """Returns where arrays lie, which may be written to; in a third of the time that NumPy takes to tell it."""
-    found = [ctypes.addressof(ctypes.c_char.from_buffer(array)) if array.size else 0 for array in arrays]  # pyright: ignore[reportArgumentType]
-    return np.array(found, np.int64)
 
 
 def _copy(arrays: Sequence[Any], to: Sequence[np.ndarray]) -> None:

@@ -25,6 +25,7 @@ from ...export.program import depends, trace
 from ...export.runtime import carry_of, parts_of
 from ..io import files
 from .act import act_greedily, begin_carry
+from .policy_functions import PolicyFunctions
 
 Carry = tuple[np.ndarray, ...]
 """What a recurrent policy remembers of one environment, or of a batch of them; `()` for any other policy."""
@@ -74,8 +75,11 @@ class Policy:
         self._kept = self._carried()
         learned, rest = eqx.partition(state, eqx.is_array)
         self._learned, tree = jax.tree.flatten(learned)
-        apply = jax.vmap(self._apply, in_axes=(None, 0))
-        self._run = jax.jit(lambda learned, xs: apply(eqx.combine(jax.tree.unflatten(tree, learned), rest), xs))
+
+        def apply(learned: list[Any], xs: list[Any]) -> tuple[Any, ...]:
+            return self._apply(eqx.combine(jax.tree.unflatten(tree, learned), rest), xs)
+
+        self._functions = PolicyFunctions(apply, self._learned)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._agent, self._state, self.spec, self.title, self.starts)
@@ -122,7 +126,7 @@ class Policy:
         xs, single = parts_of(obs, self._parts, _refuse)
         carry = tuple(np.asarray(x)[None] for x in carry) if single else carry
         before = carry_of(carry, self._initial_carry(), len(xs[0]), _refuse)
-        action, *after = jax.tree.map(np.asarray, self._run(self._learned, [*xs, *before]))
+        action, *after = self._functions([*xs, *before])
         if single:
             action = jax.tree.map(lambda x: x[0], action)  # a number is a scalar, which may be a key of a dict
             after = [x[0, ...] for x in after]

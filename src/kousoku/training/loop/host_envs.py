@@ -7,6 +7,7 @@ overlaps: each action is chosen by what was learned from all steps of the iterat
 
 from __future__ import annotations
 
+import math
 from typing import Any, cast
 
 import jax
@@ -30,6 +31,7 @@ from ..metrics.drain import Placement
 from ..metrics.metric_sums import Recording
 from ..population import Population
 from .base import TrainLoop, place_of
+from .host_acting import HostActing, acting_of
 from .host_programs import Acting, HostProgram, HostRecord, SlotsAfter, programs_of
 from .iteration import sums_before
 
@@ -76,14 +78,16 @@ class HostEnvLoop(TrainLoop):
         env, agent = population.env(0), population.structure
         assert isinstance(env, HostEnv)
         self._env, self.collector = env, agent.learns_from
-        self._programs = programs_of(HostProgram(agent, population.envs.structure))
+        self._program = HostProgram(agent, population.envs.structure)
+        self._programs = programs_of(self._program)
         self._numbers, self._keys = population.numbers.agent, population.keys
         self._epoch = 0, self._keys
         self._axes = (population.size, self.collector.num_envs) if self.collector.batched else (population.size,)
         self._sums = jax.tree.map(to_device, sums_before(population.agent(0), env, recording))
         self._slots: HostSlots | None = None
         self._acting: Acting | None = None
-        self._ended = np.zeros(self._axes, bool)
+        self._chooser: HostActing | None = None
+        self._ended = np.zeros(math.prod(self._axes), bool)
 
     @property
     def iteration_steps(self) -> int:
@@ -122,6 +126,7 @@ class HostEnvLoop(TrainLoop):
         number = np.int32(place_of(self.collector, done).number)
         acting, data = self._programs.begin_acting(self._numbers, state.agent, state.data, number)
         self._acting, carry = acting, jax.tree.map(jnp.copy, acting.carry)
+        self._chooser = acting_of(self._programs, self._program, self._numbers, state.agent, self._axes)
         return slots, TrainState(state.agent, state.slots, carry, data, state.metrics)
 
     def _iterate(self, slots: HostSlots, state: TrainState, number: int) -> TrainState:
@@ -134,17 +139,14 @@ class HostEnvLoop(TrainLoop):
 
     def collect(self, slots: HostSlots, state: TrainState, number: int) -> list[HostStep]:
         """Takes the steps of one iteration, given its number."""
-        place, act = place_of(self.collector, number), self._programs.act
+        place, chooser = place_of(self.collector, number), cast(HostActing, self._chooser)
         keys = self._programs.acting_keys(self._keys_in(place.epoch), np.int32(place.number))
-        leaves, structure = jax.tree.flatten((self._numbers, state.agent))
-        acting, steps = self._acting, list[HostStep]()
+        chooser.begin(state.agent, keys, cast(Acting, self._acting))
+        steps = list[HostStep]()
         for t in range(self.collector.num_steps):
-            obs = self._by_member(slots.obs)
-            acting, actions = act(structure, leaves, acting, obs, self._ended, keys, np.int32(t))
-            taken = slots.step([np.asarray(leaf).reshape(-1, *leaf.shape[len(self._axes) :]) for leaf in actions])
-            self._ended = taken.ended.reshape(self._axes)
-            steps.append(taken)
-        self._acting = acting
+            steps.append(slots.step(chooser.act(slots.obs, self._ended, t)))
+            self._ended = steps[-1].ended
+        self._acting = chooser.end()
         return steps
 
     def _by_member(self, leaves: Any) -> list[np.ndarray]:

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, Integer, Key, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Int, Integer, Key, PRNGKeyArray, PyTree, UInt32
 
 from ...collectors.env_kernel import EnvStructure
 from ...collectors.slot import EnvSlot, plain_slots
 from ...collectors.streams import Stream
+from ...compiler import kernel, on_arrays
 from ...core.agent import Agent
 from ...core.collector import EpisodeEnd, TakenSteps, TrainState
 from ...core.spaces import Space
@@ -95,6 +96,8 @@ class HostPrograms:
         self.acting_keys = jax.jit(partial(_acting_keys, program))
         self.seeds = jax.jit(partial(_seeds, program.agent.learns_from.num_envs))
         self.act = jax.jit(partial(_act, program), static_argnums=0, donate_argnums=2)
+        self.act_in_slot = kernel(_slot_acting(program))
+        self.act_alone = on_arrays(_slot_acting(program))
         self.learn = jax.jit(partial(_learn, program), donate_argnums=2)
 
 
@@ -169,6 +172,57 @@ def _begin_acting(
     return jax.vmap(one)(numbers, agents, data)
 
 
+def _slot_acting(program: HostProgram) -> Callable[..., Any]:
+    """Returns the choice of a slot's action as a function of arrays alone, so that another process knows its trace."""
+
+    def act_in_slot(
+        numbers: Any, state: Any, carry: Any, obs: list[Array], ended: Bool[Array, ""], words: UInt32[Array, " W"]
+    ) -> tuple[Any, list[Array], Any]:
+        return _act_in_slot(program, numbers, state, carry, obs, ended, jax.random.wrap_key_data(words))
+
+    return act_in_slot
+
+
+def act_shapes(program: HostProgram, numbers: Any, agents: Any) -> tuple[Any, ...]:
+    """Returns the arguments of `HostPrograms.act_in_slot` by their shapes, given those of all members."""
+
+    def one(numbers: Any, state: Any) -> tuple[Any, ...]:
+        agent, env = _member(program, numbers)
+        seen = jax.tree.leaves(shapes_in(env.observation_space))
+        obs = [jnp.zeros(leaf.shape, leaf.dtype) for leaf in seen]
+        return numbers, state, agent.initial_carry(state), obs, jnp.array(False), jax.random.key_data(jax.random.key(0))
+
+    return jax.eval_shape(lambda *members: one(*first(members)), numbers, agents)
+
+
+def _act_in_slot(
+    program: HostProgram,
+    numbers: Any,
+    state: Any,
+    carry: Any,
+    obs: list[Array],
+    ended: Bool[Array, ""],
+    key: PRNGKeyArray,
+) -> tuple[Any, list[Array], Any]:
+    """Chooses the action of one slot.
+
+    Args:
+        program: whose.
+        numbers, state: of the agent.
+        carry: what it carries, of the episode before if that has ended.
+        obs: leaves of what it sees.
+        ended: whether the episode ended with the step before.
+        key: of the action.
+
+    Returns:
+        What is carried on; leaves of the action as the environment takes it; the agent's own with its extras.
+    """
+    agent, env = _member(program, numbers)
+    observed = jax.tree.unflatten(jax.tree.structure(shapes_in(env.observation_space)), obs)
+    action, carry, extras = agent.act(state, observed, select(ended, agent.initial_carry(state), carry), key)
+    return carry, jax.tree.leaves(clip_to(env.action_space, action)), (action, extras)
+
+
 def _act(
     program: HostProgram,
     structure: Any,
@@ -197,21 +251,14 @@ def _act(
     numbers, agents = jax.tree.unflatten(structure, leaves)
 
     def one(numbers: Any, state: Any, acting: Acting, obs: list[Array], ended: Array, keys: Array) -> Any:
-        agent, env = _member(program, numbers)
-        initial = agent.initial_carry(state)
-        observed = jax.tree.unflatten(jax.tree.structure(shapes_in(env.observation_space)), obs)
-
-        def slot(obs: Any, carry: Any, ended: Array, key: PRNGKeyArray) -> Any:
-            action, carry, extras = agent.act(state, obs, select(ended, initial, carry), key)
-            return clip_to(env.action_space, action), carry, (action, extras)
-
+        slot = partial(_act_in_slot, program, numbers, state)
         if not program.batched:
-            action, carry, chosen = slot(observed, acting.carry, ended, keys)
-            return Acting(carry, chosen), jax.tree.leaves(action)
+            carry, action, chosen = slot(acting.carry, obs, ended, keys)
+            return Acting(carry, chosen), action
         now = jax.lax.dynamic_index_in_dim(keys, t, keepdims=False)
-        action, carry, made = jax.vmap(slot)(observed, acting.carry, ended, now)
+        carry, action, made = jax.vmap(slot)(acting.carry, obs, ended, now)
         put = lambda all, one: jax.lax.dynamic_update_index_in_dim(all, one, t, 0)  # noqa: E731
-        return Acting(carry, jax.tree.map(put, acting.chosen, made)), jax.tree.leaves(action)
+        return Acting(carry, jax.tree.map(put, acting.chosen, made)), action
 
     return _each(one, numbers, agents, acting, obs, ended, keys)
 
