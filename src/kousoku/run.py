@@ -13,7 +13,14 @@ from . import viz
 from .collectors.streams import fold_in_each
 from .core.agent import Agent
 from .core.arguments import understood
-from .core.choice import choosing_scores, first_best, split_episodes, tied_for_best
+from .core.choice import (
+    broken_members,
+    choosing_scores,
+    first_best,
+    mean_returns,
+    split_episodes,
+    tied_for_best,
+)
 from .core.dataset import Dataset
 from .core.env import Env
 from .core.errors import ConfigError, check_count, check_flag
@@ -83,12 +90,13 @@ class Evaluation:
 
     def __repr__(self) -> str:
         which = f" of {self._setting}" if self._setting else ""
-        return f"<Evaluation: {self._size}, return{which} {self._told.words}>"
+        broke = f"; {self._broke}" if self._broke else ""
+        return f"<Evaluation: {self._size}, return{which} {self._told.words}{broke}>"
 
     def _repr_html_(self) -> str:
         """Returns a small table of what matters, for notebooks."""
         agents, episodes = self.returns.shape
-        note = ", ".join(part for part in (self._setting, self._told.spread) if part)
+        note = ", ".join(part for part in (self._setting, self._told.spread, self._broke) if part)
         rows = [Headline(f"Return, {self._told.name}", short(self._told.value), note)]
         if agents > 1 and episodes > 1:
             tied = int(tied_for_best(choosing_scores(self.returns)).sum())
@@ -113,6 +121,12 @@ class Evaluation:
         return f"{plural(agents, 'agent')} x {plural(episodes, 'episode')}"
 
     @property
+    def _broke(self) -> str:
+        """How many agents have a return that is not finite; nothing where none has."""
+        broken = int(broken_members(self.returns).sum())
+        return f"{broken:,} of {plural(len(self.returns), 'agent')} broke" if broken else ""
+
+    @property
     def _setting(self) -> str:
         """The setting whose return is told, of a sweep; else nothing."""
         if self.record is None or len(self.record.points) == 1:
@@ -125,8 +139,12 @@ class Evaluation:
         if self.record is not None:
             return point_told(self.record, point_order(self.record)[0])
         if len(self.returns) == 1:
-            return told(self.returns[0], "episode")
-        return told(self.returns.mean(axis=1), "agent", self.statistic)
+            return told(self._of(0), "episode")
+        return told(mean_returns(self.returns), "agent", self.statistic)
+
+    def _of(self, member: int, episodes: slice = slice(None)) -> np.ndarray:
+        """Returns an agent's returns in some episodes; none of one that broke."""
+        return self.returns[member, slice(0) if broken_members(self.returns)[member] else episodes]
 
     @property
     def best_member(self) -> int:
@@ -141,21 +159,22 @@ class Evaluation:
         """The best agent's mean return over the second half of its episodes, which did not choose it.
 
         With a 95% interval over these episodes; over all, if it is the only agent. NaN where each of several agents has
-        a single episode: it chose the best one, and none judges.
+        a single episode: it chose the best one, and none judges; and where none has finite returns.
         """
         split = split_episodes(*self.returns.shape)
-        return estimate_interval(self.returns[self.best_member, split.judging if split.held_out else slice(0)])
+        return estimate_interval(self._of(self.best_member, split.judging if split.held_out else slice(0)))
 
     @property
     def population(self) -> MeanInterval:
         """The mean (or interquartile mean) over all agents' mean returns, with a 95% interval over the agents.
 
-        Fewer than four agents have no interval (NaN); a single one has that over its episodes. All settings of a sweep
-        are in it; what is told of an evaluation, as text or in a notebook, is the best setting's own.
+        Fewer than four agents have no interval (NaN); a single one has that over its episodes. An agent with a return
+        that is not finite is left out. All settings of a sweep are in it; what is told of an evaluation, as text or in
+        a notebook, is the best setting's own.
         """
         if len(self.returns) == 1:
-            return estimate_interval(self.returns[0])
-        return estimate_interval(self.returns.mean(axis=1), self.statistic)
+            return estimate_interval(self._of(0))
+        return estimate_interval(mean_returns(self.returns), self.statistic)
 
 
 class Run:
@@ -188,7 +207,7 @@ class Run:
         facts, config = self.record.facts, self.record.config
         what = f"{config['agent']['id']} on {config['env']['id']}"
         agents = plural(facts["members"], "agent")
-        return f"<Run {what}: {agents} x {facts['steps']} steps, {facts['status']}, {self.path}>"
+        return f"<Run {what}: {agents} x {facts['steps']} steps, {facts['status']}, {self.path or 'not saved'}>"
 
     def _repr_html_(self) -> str:
         """Returns a small table of what matters, for notebooks."""

@@ -11,6 +11,7 @@ from .core.agent import Agent
 from .core.arguments import understood
 from .core.env import Env
 from .core.errors import ConfigError, RunWarning, check_keys
+from .envs import ENVS
 from .run import Evaluation, Run
 from .training.arguments import check_started_with
 from .training.config import TrainConfig
@@ -154,14 +155,20 @@ def compare(
         ...
     """
     if isinstance(runs, (Run, str, Path)):
-        return compare_records(by_agent([_loaded(run).record for run in (runs, *others)]), where)
+        return compare_records(by_agent([_loaded(run).record for run in (runs, *others)]), where, _defaults)
     if others or not isinstance(runs, Mapping) or not all(isinstance(name, str) and name for name in runs):
         raise ConfigError("runs", runs, 'give runs by name, {"PPO": run, "A2C": another}, or side by side')
     several = {name: [given] if isinstance(given, (Run, str, Path)) else given for name, given in runs.items()}
     for name, given in several.items():
         if not isinstance(given, Sequence):
             raise ConfigError("runs", f"{name}: {given!r}", "give a run, its folder, or a list of these")
-    return compare_records({name: [_loaded(run).record for run in given] for name, given in several.items()}, where)
+    named = {name: [_loaded(run).record for run in given] for name, given in several.items()}
+    return compare_records(named, where, _defaults)
+
+
+def _defaults(id: str) -> dict[str, Any]:
+    """Returns the options that an environment has unless told otherwise; none of an id that nobody has registered."""
+    return {name: option.default for name, option in ENVS.options(id).items()} if id in ENVS.ids() else {}
 
 
 def _loaded(

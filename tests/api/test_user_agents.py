@@ -415,6 +415,12 @@ def test_metrics_may_be_scalars_of_any_kind():
     ("agent", "refusal"),
     [
         (Telling(name="reward"), r"^name of a metric: got 'reward'; training records .*reward.* itself; rename it"),
+        (Telling(name="value_bias"), r"^name of a metric: got 'value_bias'; training records .* itself; rename it"),
+        (
+            Telling(name="reward_per_episode"),
+            r"^name of a metric: got 'reward_per_episode'; training records .* itself",
+        ),
+        (Telling(name="\ud800"), r"^name of a metric: got .*; use a text"),
         (Telling(name="episodes"), r"^name of a metric: got 'episodes'; .*; rename it"),
         (Telling(name="step"), r"^name of a metric: got 'step'; .*; rename it"),
         (

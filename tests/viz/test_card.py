@@ -150,6 +150,14 @@ def test_a_prompt_shows_one_short_line_without_arrays(run):
     assert repr(evaluation([[1]])) == "<Evaluation: 1 agent x 1 episode, return 1.00 (mean, 1 episode)>"
 
 
-def test_a_return_that_is_not_finite_is_shown():
-    assert "∞" in repr(evaluation([[np.inf, 1], [1, 2]]))
+def test_an_agent_with_a_return_that_is_not_finite_is_left_out_and_told():
+    for broken in (np.inf, -np.inf, np.nan):
+        found = evaluation([[broken, 1], [1, 2]])
+        assert repr(found).endswith("return 1.50 (mean, 1 agent); 1 of 2 agents broke>")
+        assert "1 of 2 agents broke" in found._repr_html_()
+        assert (float(found.population.mean), int(found.population.n)) == (1.5, 1)
+        assert (found.best_member, float(found.best.mean)) == (1, 2.0)
+        alone = evaluation([[broken, 1, 1]])
+        assert (int(alone.population.n), int(alone.best.n)) == (0, 0)
+        assert "1 of 1 agent broke" in repr(alone)
     assert "–" in evaluation([[np.nan, np.nan]])._repr_html_()

@@ -15,11 +15,13 @@ from kousoku.cli import main
 from kousoku.cli.compare import _named
 from kousoku.ops.statistics import MeanInterval, iqm_interval
 from kousoku.run import Run
+from kousoku.saved_runs import _defaults
 from kousoku.training.io.env_config import env_json
 from kousoku.training.io.rebuild import rebuild_env
 from kousoku.viz import comparison_figures as figures
 from kousoku.viz.comparison import MOST, chance_words, compare_records
 from kousoku.viz.comparison_page import comparison_html
+from kousoku.viz.entrant_names import LONGEST
 
 
 def run_with(level: float, members: int = 6, env_id: str = "GridWorld-v0", **changes):
@@ -66,6 +68,56 @@ def test_runs_are_grouped_by_environment_and_its_options():
     assert [len(group.entrants) for group in found.groups] == [2, 1]
     assert "no other run on this environment" in str(found)
     assert "grouped by environment; returns of different environments are not added up" in comparison_html(found)
+
+
+def with_options(run, **options):
+    return records.replaced(run, config=run.config | {"env": {"id": "GridWorld-v0", "options": options}})
+
+
+def test_an_option_at_its_default_is_no_other_environment():
+    plain, given = run_with(3.0), with_options(run_with(1.0), slip=0, time_limit=None)
+    found = compare_records({"PPO": [plain], "A2C": [given]}, defaults=_defaults)
+    assert [group.env for group in found.groups] == ["GridWorld-v0"]
+    config = plain.config | {"env": {"id": "Mine-v0", "options": {"slip": 0.0}}}
+    unknown = records.replaced(plain, config=config)
+    assert len(compare_records({"PPO": [unknown], "A2C": [unknown]}, defaults=_defaults).groups) == 1
+
+
+def test_a_map_is_told_by_its_size_and_two_of_a_size_by_numbers():
+    first, second = "S.G\n...", "S..\n..G"
+    runs = [with_options(run_with(level), map=text) for level, text in ((1.0, first), (2.0, second))]
+    found = compare_records({"a": runs, "b": runs})
+    assert [group.env for group in found.groups] == [
+        "GridWorld-v0 (map of 2 x 3) (1)",
+        "GridWorld-v0 (map of 2 x 3) (2)",
+    ]
+
+
+def test_long_names_become_numbers_over_columns_and_a_count_in_the_title():
+    names = [f"q_learning-GridWorld-v0-20261129-03{i}228" for i in range(3)]
+    found = compare_records({name: [run_with(float(i))] for i, name in enumerate(names)})
+    assert found.title == "3 runs or settings on GridWorld-v0"
+    assert found.groups[0].columns == ["1", "2", "3"]
+    text, page = str(found), comparison_html(found)
+    assert max(map(len, text.splitlines())) < 120
+    for i, name in enumerate(names, 1):
+        assert f"\n{i}: {name}" in text
+        assert f'<th scope="row">{i}: {name}</th>' in page
+    assert "<h1>3 runs or settings on GridWorld-v0</h1>" in page
+    assert two().title == "PPO and A2C"
+    assert two().groups[0].columns == ["PPO", "A2C"]
+
+
+def test_names_in_figures_are_never_alike():
+    record = run_with(1.0, members=12)
+    points = tuple({"learning_rate": a, "epsilon": 0.1, "discount": b} for a in (0.1, 0.3) for b in (0.95, 0.99))
+    swept = records.replaced(record, points=points, member_point=np.arange(12) % 4)
+    found = compare_records({"q_learning": [swept], "sarsa": [run_with(0.0)]})
+    names = [one.name for one in found.groups[0].entrants]
+    assert names[0] == "q_learning: learning_rate 0.1, discount 0.95", "what no setting differs in is not told"
+    drawn = figures._names(found.groups[0])
+    assert len(set(drawn)) == len(names)
+    assert max(map(len, drawn)) <= LONGEST
 
 
 def test_every_setting_of_a_sweep_stands_by_itself():
@@ -174,8 +226,11 @@ def test_evaluations_that_were_cut_differently_are_compared_with_a_warning():
         "train these runs with the same"
     )
     with pytest.warns(UserWarning, match=f"^{re.escape(told)}$") as warned:
-        compare_records(runs)
+        found = compare_records(runs)
     assert len(warned) == 1
+    assert told in str(found)
+    assert escape(told) in found._repr_html_()
+    assert escape(told) in comparison_html(found)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Numbers that are told: the same ones, by the same rule, in the shell, the report and Python."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -12,8 +13,10 @@ from kousoku.run import Run
 from kousoku.viz import curve_data, plot_returns, ranking
 from kousoku.viz.estimates import told
 from kousoku.viz.headline import figures, sentence
+from kousoku.viz.learning import loss_names
 from kousoku.viz.lines import evaluation_lines, result_lines
 from kousoku.viz.payload import payload
+from kousoku.viz.reports import is_flat
 from kousoku.viz.text import ascii_only, setting
 
 
@@ -252,3 +255,75 @@ class TestFewReturns:
         seen = tuple(range(first, 40))
         record = self.record(lengths=(1000.0,) * len(seen), seen=seen)
         assert (curve_data.ESTIMATED in curve_data.with_derived_curves(record).curves) == estimated
+
+
+@pytest.mark.parametrize("broken", [np.nan, np.inf, -np.inf])
+def test_an_agent_with_a_return_that_is_not_finite_is_left_out_and_told_everywhere(broken, capsys):
+    record = some(5)
+    returns = record.evaluation["return"].copy()
+    returns[2, 0] = broken
+    record = records.replaced(record, evaluation=record.evaluation | {"return": returns})
+    others = np.delete(returns, 2, axis=0).astype(np.float64)
+    assert ranking.point_told(record, 0).value == pytest.approx(others.mean())
+    assert ranking.point_told(record, 0).over == "4 agents"
+    assert ranking.point_told(record, 0, "length").over == "5 agents"
+    assert ranking.best_member(record) != 2
+    said = "1 of 5 agents broke: greedy returns of theirs are not finite"
+    assert said in sentence(record)
+    assert said in evaluation_lines(record)
+    tell(Run(records.replaced(record, facts=record.facts | {"trouble": None}), None, []))
+    assert said in capsys.readouterr().out
+
+
+def test_one_agent_that_broke_has_no_return_and_says_how_many_of_its_episodes_did():
+    record = some(1)
+    returns = record.evaluation["return"].copy()
+    returns[0, 3:5] = np.nan
+    record = records.replaced(record, evaluation=record.evaluation | {"return": returns})
+    assert np.isnan(ranking.point_told(record, 0).value)
+    assert "It broke: 2 of its 10 greedy returns are not finite" in sentence(record)
+    assert not any(figure.label == "Greedy return" for figure in figures(record))
+    assert ranking.broken_told(some(3)) == ranking.broken_told(records.bare()) == ""
+
+
+@pytest.mark.parametrize(
+    ("values", "flat"),
+    [
+        ([1e-29, 1.1e-29], False),
+        ([1e9, 1e9 + 10.0], True),
+        ([1e9, 1e9 + 1e5], False),
+        ([0.0, 0.0], True),
+        ([np.inf, np.inf, np.nan], True),
+        ([np.inf, 1.0], False),
+        ([-np.inf, np.inf], False),
+    ],
+)
+def test_what_is_the_same_depends_on_the_size_of_it(values, flat):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert is_flat(np.array(values)) is flat
+
+
+def test_greedy_episodes_that_return_more_are_seen_at_any_size():
+    record = records.make(records.grid_env(), members=2, reports=5)
+    flat = np.full((5, 2), 1e-29)
+    for greedy, primary in ((2e-29, "return"), (1e-29, "length")):
+        curves = record.curves | {"return": flat}
+        evaluation = {"return": np.full((2, 3), greedy), "length": np.ones((2, 3))}
+        assert curve_data.primary_curve(records.replaced(record, curves=curves, evaluation=evaluation)) == primary
+
+
+def test_swept_numbers_that_differ_a_little_stay_apart_in_the_table():
+    points = tuple({"learning_rate": rate} for rate in (0.1, 0.1000001, 0.10000002))
+    record = records.make(records.grid_env(), members=2, points=points, reports=5)
+    rows = payload(record)["sweep"]["rows"]
+    assert sorted(row["values"][0] for row in rows) == sorted(point["learning_rate"] for point in points)
+
+
+def test_a_metric_of_ones_own_that_is_named_as_candidates_are_is_shown():
+    record = records.deep()
+    curves = {name: values for name, values in record.curves.items() if name not in ("return_max", "return_min")}
+    own = records.replaced(record, curves=curves | {"return_max": np.ones_like(record.curves["reward"])})
+    assert "return_max" in loss_names(own)
+    both = records.replaced(own, curves=own.curves | {"return_min": np.ones_like(record.curves["reward"])})
+    assert "return_max" not in loss_names(both)

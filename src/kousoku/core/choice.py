@@ -51,12 +51,27 @@ def halves(episodes: int) -> EpisodeSplit:
     return EpisodeSplit(slice(0, half), slice(half, episodes), True)
 
 
+def broken_members(returns: Shaped[np.ndarray, "N E"]) -> Bool[np.ndarray, " N"]:
+    """Marks the members of which a return is not finite: nothing is said of how good they are."""
+    return np.asarray(~np.isfinite(np.asarray(returns, np.float64)).all(axis=1))
+
+
+def mean_returns(returns: Shaped[np.ndarray, "N E"]) -> Float[np.ndarray, " N"]:
+    """Returns each member's mean over its episodes; NaN where one of them is not finite.
+
+    Examples:
+        >>> mean_returns(np.array([[1.0, 2.0], [1.0, np.nan], [np.inf, 2.0]])).tolist()
+        [1.5, nan, nan]
+    """
+    broken = broken_members(returns)
+    means = np.where(broken[:, None], 0.0, np.asarray(returns, np.float64)).mean(axis=1)
+    return np.where(broken, np.nan, means)
+
+
 def choosing_scores(returns: Shaped[np.ndarray, "N E"]) -> Float[np.ndarray, " N"]:
     """Returns each member's mean over the episodes that choose; -inf where one of all its episodes is not finite."""
-    split, values = split_episodes(*returns.shape), np.asarray(returns, np.float64)
-    finite = np.asarray(np.isfinite(values).all(axis=1))
-    means = np.where(finite[:, None], values, 0.0)[:, split.choosing].mean(axis=1)
-    return np.where(finite, means, -np.inf)
+    choosing = mean_returns(returns[:, split_episodes(*returns.shape).choosing])
+    return np.where(broken_members(returns), -np.inf, choosing)
 
 
 def judging_episodes(returns: Shaped[np.ndarray, "N E"]) -> Shaped[np.ndarray, "N J"]:

@@ -99,7 +99,7 @@ def check_metrics(metrics: Any) -> None:
     if not isinstance(metrics, dict):
         raise ConfigError("metrics", _kind(metrics), SCALARS)
     for name, value in metrics.items():
-        if not isinstance(name, str):
+        if not isinstance(name, str) or not name.isprintable():
             raise ConfigError("name of a metric", name, "use a text, such as 'loss'")
         if not (hasattr(value, "dtype") or isinstance(value, (bool, int, float, complex))):
             raise ConfigError(f"metric {name!r}", _kind(value), SCALARS)

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,11 @@ from .ranking import optimum
 from .style import SERIES
 from .text import ascii_only, interval_text, plain, rows, setting, setting_of, short, well_formed
 
+Defaults = Callable[[str], Mapping[str, Any]]
+"""Options by default, by their names, of an environment's id."""
+LONGEST_COLUMN = 16
+"""Letters of a name over a column of the shell's table."""
+LONGEST_TITLE = 60
 MOST = len(SERIES["light"])
 """Entrants on one environment that have a colour of their own."""
 
@@ -74,11 +79,25 @@ class Group:
         env: its id and options in words.
         optimum: the largest expected return of an episode; None if it is not known.
         entrants: in the order in which they were given.
+        warning: what makes their returns hard to compare; nothing if nothing does.
     """
 
     env: str
     optimum: float | None
     entrants: tuple[Entrant, ...]
+    warning: str = ""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names over the columns of a table that has one for each entrant: numbers, where names are long."""
+        names = [one.name for one in self.entrants]
+        return [str(i) for i in range(1, len(names) + 1)] if max(map(len, names)) > LONGEST_COLUMN else names
+
+    @property
+    def rows(self) -> list[str]:
+        """The names beside the rows of such a table, with their numbers where columns have only these."""
+        pairs = zip(self.columns, self.entrants, strict=True)
+        return [one.name if column == one.name else f"{column}: {one.name}" for column, one in pairs]
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,6 +108,16 @@ class Comparison:
     """
 
     groups: tuple[Group, ...]
+
+    @property
+    def title(self) -> str:
+        """The names of all that is compared; how many they are, and on what, where that is long."""
+        names = list(dict.fromkeys(one.name for group in self.groups for one in group.entrants))
+        title = " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+        if len(title) <= LONGEST_TITLE:
+            return title
+        where = self.groups[0].env if len(self.groups) == 1 else f"{len(self.groups)} environments"
+        return f"{len(names)} runs or settings on {where}"
 
     def __repr__(self) -> str:
         told = (f"{', '.join(one.name for one in group.entrants)} on {group.env}" for group in self.groups)
@@ -113,6 +142,12 @@ class Comparison:
         return target
 
 
+def no_defaults(id: str) -> Mapping[str, Any]:
+    """Returns no options: where nothing is known of environments."""
+    del id
+    return {}
+
+
 def by_agent(records: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:
     """Returns runs by the id of their agent; those of the same one by their folder, as far as they were saved."""
     ids = [record.config["agent"]["id"] for record in records]
@@ -123,7 +158,9 @@ def by_agent(records: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:
     return found
 
 
-def compare_records(named: Mapping[str, Sequence[RunRecord]], where: Mapping[str, Any] | None = None) -> Comparison:
+def compare_records(
+    named: Mapping[str, Sequence[RunRecord]], where: Mapping[str, Any] | None = None, defaults: Defaults = no_defaults
+) -> Comparison:
     """Compares runs by their evaluations, those on the same environment (and the same options of it) with each other.
 
     A setting of a sweep is on the environment with its numbers.
@@ -132,6 +169,7 @@ def compare_records(named: Mapping[str, Sequence[RunRecord]], where: Mapping[str
         named: runs by name.
         where: which settings of sweeps take part: names of swept numbers, and the value or the values to keep of each.
             A run that did not sweep a name is not asked for it.
+        defaults: of an environment's id, its options by default: a run that was given one is on the same environment.
 
     Raises:
         ConfigError: if no environment has two entrants or one has too many; if a name has two runs on one
@@ -144,7 +182,7 @@ def compare_records(named: Mapping[str, Sequence[RunRecord]], where: Mapping[str
     seen: set[tuple[str, str]] = set()
     for name, records in named.items():
         for record in records:
-            entrants = _entrants(name, record, chosen_points(name, record, chosen))
+            entrants = _entrants(name, record, chosen_points(name, record, chosen), defaults)
             for key, title, entrant in entrants:
                 if (name, key) in seen:
                     raise ConfigError("compare", name, f"it has two runs on {title}; give each a name of its own")
@@ -153,9 +191,22 @@ def compare_records(named: Mapping[str, Sequence[RunRecord]], where: Mapping[str
                 best[key] = optimum(record) if best.get(key) is None else best[key]
             seen |= {(name, key) for key, _, _ in entrants}
     _check_counts([(titles[key], [one.name for one in group]) for key, group in groups.items()])
-    for key, group in groups.items():
-        _warn_of_cuts(titles[key], group)
-    return Comparison(tuple(Group(titles[key], best[key], tuple(group)) for key, group in groups.items()))
+    titles = _numbered(titles)
+    cuts = {key: _cuts(titles[key], group) for key, group in groups.items()}
+    for text in filter(None, cuts.values()):
+        warnings.warn(text, RunWarning, stacklevel=3)
+    return Comparison(tuple(Group(titles[key], best[key], tuple(group), cuts[key]) for key, group in groups.items()))
+
+
+def _numbered(titles: Mapping[str, str]) -> dict[str, str]:
+    """Returns the words for environments by their keys, with numbers where other environments have the same words."""
+    alike: dict[str, list[str]] = {}
+    for key, title in titles.items():
+        alike.setdefault(title, []).append(key)
+    numbered = {
+        key: f"{title} ({i})" for title, keys in alike.items() for i, key in enumerate(keys, 1) if len(keys) > 1
+    }
+    return {**titles, **numbered}
 
 
 def _check_counts(groups: Sequence[tuple[str, Sequence[str]]]) -> None:
@@ -174,15 +225,15 @@ def _check_counts(groups: Sequence[tuple[str, Sequence[str]]]) -> None:
         raise ConfigError("compare", f"1 run{apart}" if groups else ..., fix)
 
 
-def _warn_of_cuts(env: str, entrants: Sequence[Entrant]) -> None:
-    """Warns where evaluations would have cut episodes of an environment at different steps, and some did."""
+def _cuts(env: str, entrants: Sequence[Entrant]) -> str:
+    """Says where evaluations would have cut episodes of an environment at different steps, and some did."""
     names: dict[int | None, list[str]] = {}
     for one in entrants:
         names.setdefault(one.record.config.get("eval_max_steps"), []).append(one.name)
     if len(names) > 1 and any(map(_has_cut, entrants)):
         told = " and ".join(f"{limit} ({', '.join(own)})" for limit, own in names.items())
-        text = f"eval_max_steps: got {told} on {env}, where episodes were cut; train these runs with the same"
-        warnings.warn(text, RunWarning, stacklevel=4)
+        return f"eval_max_steps: got {told} on {env}, where episodes were cut; train these runs with the same"
+    return ""
 
 
 def _has_cut(one: Entrant) -> bool:
@@ -193,7 +244,9 @@ def _has_cut(one: Entrant) -> bool:
     return bool((record.evaluation["length"] >= record.config["eval_max_steps"]).any())
 
 
-def _entrants(name: str, record: RunRecord, points: Sequence[int]) -> list[tuple[str, str, Entrant]]:
+def _entrants(
+    name: str, record: RunRecord, points: Sequence[int], defaults: Defaults
+) -> list[tuple[str, str, Entrant]]:
     """Returns (environment as a key, environment in words, entrant) for each of some settings."""
     if "return" not in record.evaluation:
         fix = "it was not evaluated; train with eval_episodes, or let it come to its end"
@@ -209,16 +262,21 @@ def _entrants(name: str, record: RunRecord, points: Sequence[int]) -> list[tuple
             broken.append(setting_of(record, point))
             continue
         rivals = sum(of_env(other) == of_env(values) for other in record.points)
-        own_setting = setting(of_agent(values), map(of_agent, record.points))
+        own_setting = setting(_varied(of_agent(values), record.points), map(of_agent, record.points))
         label = well_formed(f"{name}: {own_setting}" if rivals > 1 else name)
         entrant = Entrant(label, own, returns[finite].mean(axis=1), int((~finite).sum()))
-        found.append((_env_key(own), _env_words(own), entrant))
+        found.append((_env_key(own, defaults), _env_words(own), entrant))
     if not found:
         raise ConfigError("compare", name, "none of its agents has a finite return; leave it out")
     if broken:
         text = f"{name} is compared without {'; '.join(broken)}: none of its agents has a finite return"
         warnings.warn(text, RunWarning, stacklevel=4)
     return found
+
+
+def _varied(point: Mapping[str, float], points: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Returns the numbers of a setting in which settings differ."""
+    return {name: value for name, value in point.items() if any(other.get(name) != value for other in points)}
 
 
 def _of_point(record: RunRecord, point: int) -> RunRecord:
@@ -238,15 +296,22 @@ def _of_point(record: RunRecord, point: int) -> RunRecord:
     )
 
 
-def _env_key(record: RunRecord) -> str:
+def _env_key(record: RunRecord, defaults: Defaults) -> str:
     """Returns the environment of a single setting as text that is equal where a run of its own has the same numbers."""
     env = record.config["env"]
     part = "options" if env.get("registered", True) else "fields"
     given = (env.get(part) or {}) | of_env(record.points[0])
-    at = {name: float(value) if is_number(value) else value for name, value in given.items()}
+    at = {name: _as_told(value) for name, value in given.items()}
     if part == "options":
+        usual = {name: _as_told(value) for name, value in defaults(env["id"]).items()}
+        at = {name: value for name, value in at.items() if name not in usual or value != usual[name]}
         at |= {"wrap": _wrappers(at.get("wrap"))}
     return json.dumps(env | {part: at}, sort_keys=True, default=str)
+
+
+def _as_told(value: Any) -> Any:
+    """Returns a value as a record has it, numbers as floats."""
+    return float(value) if is_number(value) else json.loads(json.dumps(value, default=str))
 
 
 def _wrappers(wrap: Any) -> list[str]:
@@ -257,8 +322,14 @@ def _wrappers(wrap: Any) -> list[str]:
 def _env_words(record: RunRecord) -> str:
     env = record.config["env"]
     given = (env.get("options") or {}) | of_env(record.points[0])
-    options = ", ".join(f"{name} {value}" for name, value in rows("", given) if name)
+    options = ", ".join(f"{name} {_on_a_line(value)}" for name, value in rows("", given) if name)
     return well_formed(f"{plain(env.get('id'))}" + (f" ({options})" if options else ""))
+
+
+def _on_a_line(value: str) -> str:
+    """Returns an option on one line; a map by its size."""
+    lines = value.split("\n")
+    return value if len(lines) == 1 else f"of {len(lines)} x {max(map(len, lines))}"
 
 
 def number_words(found: MeanInterval) -> str:
@@ -296,10 +367,10 @@ def _title(group: Group) -> str:
 
 def _notes(group: Group) -> list[str]:
     """Says what else is known of a group's environment, a line each."""
-    alone = ["no other run on this environment"] if len(group.entrants) == 1 else []
-    if group.optimum is None:
-        return alone
-    return [f"optimum: {short(group.optimum)}, the largest expected return of an episode", *alone]
+    best = group.optimum
+    optimum = "" if best is None else f"optimum: {short(best)}, the largest expected return of an episode"
+    alone = "no other run on this environment" if len(group.entrants) == 1 else ""
+    return [note for note in (optimum, alone, group.warning) if note]
 
 
 def _scores(group: Group) -> list[list[str]]:
@@ -313,10 +384,10 @@ def _chances(group: Group) -> list[list[str]]:
     if len(group.entrants) == 1:
         return []
     wins = [
-        [one.name, *("" if one is other else chance_words(one.better_than(other)) for other in group.entrants)]
-        for one in group.entrants
+        [name, *("" if one is other else chance_words(one.better_than(other)) for other in group.entrants)]
+        for name, one in zip(group.rows, group.entrants, strict=True)
     ]
-    return [["", *(one.name for one in group.entrants)], *wins]
+    return [["", *group.columns], *wins]
 
 
 def _text(group: Group) -> str:

@@ -15,6 +15,7 @@ from .canvas import INK, LABEL_SIZE, LINE, MUTED, TICK_SIZE, dress, new_figure
 from .comparison import Entrant, Group
 from .curve_data import ESTIMATED, Curve, curve, own_limit, with_derived_curves
 from .curves import robust_limits
+from .entrant_names import LONGEST, short_names
 from .reports import has_values
 from .style import SERIES
 from .text import short
@@ -23,8 +24,6 @@ COLORS = SERIES["light"]
 WIDTH, HEIGHT = 5.4, 3.7
 ROW = 0.42
 LEGEND_ROW = 0.24
-LONGEST = 36
-"""Letters of a name in a figure: more would leave no room for what is drawn."""
 THRESHOLDS = 200
 POINTS = 150
 AxisName = Literal["steps", "seconds"]
@@ -39,7 +38,7 @@ def intervals(group: Group, what: Literal["IQM", "mean"]) -> Figure:
         ax.plot(one.scores, np.full(len(one.scores), i), "o", color=COLORS[i], markersize=4, alpha=0.3)
         found = one.iqm if what == "IQM" else one.mean
         _bar(ax, i, found, short(float(found.mean)), COLORS[i])
-    _rows(ax, [_name(one) for one in group.entrants])
+    _rows(ax, _names(group))
     _optimum(ax, group, vertical=True)
     dress(ax, xlabel="greedy return")
     ax.grid(visible=False)
@@ -54,9 +53,9 @@ def profile(group: Group) -> Figure:
     every = np.concatenate([one.scores for one in group.entrants])
     pad = 0.05 * (np.ptp(every) or max(1.0, abs(float(every[0]))))
     thresholds = np.linspace(every.min() - pad, every.max() + pad, THRESHOLDS)
-    for i, one in enumerate(group.entrants):
+    for i, (one, name) in enumerate(zip(group.entrants, _names(group), strict=True)):
         found = performance_profile(runs_of(one.scores), thresholds)
-        ax.step(thresholds, found.mean, where="post", color=COLORS[i], linewidth=2.0, label=_name(one))
+        ax.step(thresholds, found.mean, where="post", color=COLORS[i], linewidth=2.0, label=name)
         ax.fill_between(thresholds, found.low, found.high, step="post", color=COLORS[i], alpha=0.16, linewidth=0)
     ax.set_ylim(-0.03, 1.03)
     _optimum(ax, group, vertical=True)
@@ -73,7 +72,8 @@ def improvement(group: Group) -> Figure:
     for row, (i, j) in enumerate(pairs):
         found = group.entrants[i].better_than(group.entrants[j])
         _bar(ax, row, found, f"{float(found.mean):.2f}", COLORS[i])
-    _rows(ax, [f"{_name(group.entrants[i])}\n> {_name(group.entrants[j])}" for i, j in pairs])
+    names = _names(group)
+    _rows(ax, [f"{names[i]}\n> {names[j]}" for i, j in pairs])
     ax.axvline(0.5, color=MUTED, linewidth=1.2, linestyle=(0, (6, 3)))
     ax.set_xlim(-0.08, 1.08)
     dress(ax, xlabel="probability of improvement")
@@ -87,7 +87,7 @@ def learning(group: Group, axis: AxisName) -> Figure | None:
     figure = new_figure(WIDTH, HEIGHT)
     ax = figure.add_subplot()
     drawn: list[np.ndarray] = []
-    for i, one in enumerate(group.entrants):
+    for i, (one, name) in enumerate(zip(group.entrants, _names(group), strict=True)):
         data = returns_of(one)
         x = None if data is None else data.step if axis == "steps" else data.seconds
         if data is None or x is None:
@@ -95,7 +95,7 @@ def learning(group: Group, axis: AxisName) -> Figure | None:
         mean, low, high = (part[:, 0] for part in (data.mean, data.low, data.high))
         mark = "." if np.isfinite(mean).sum() <= 20 else None
         greedy = ": greedy evaluations" if own_limit(one.record) else ""
-        ax.plot(x, mean, color=COLORS[i], linewidth=2.0, label=f"{_name(one)}{greedy}", marker=mark)
+        ax.plot(x, mean, color=COLORS[i], linewidth=2.0, label=f"{name}{greedy}", marker=mark)
         ax.fill_between(x, low, high, color=COLORS[i], alpha=0.16, linewidth=0)
         drawn += [mean, low, high]
     if not drawn:
@@ -122,10 +122,9 @@ def returns_of(one: Entrant) -> Curve | None:
     return None
 
 
-def _name(one: Entrant) -> str:
-    """Returns an entrant's name; of a long one both ends, as runs of a kind differ in their last letters."""
-    name, half = one.name, LONGEST // 2
-    return name if len(name) <= LONGEST else f"{name[: half - 1]}…{name[-half:]}"
+def _names(group: Group) -> list[str]:
+    """Returns the entrants' names, short enough for a figure."""
+    return short_names([one.name for one in group.entrants])
 
 
 def _bar(ax: Axes, row: int, found: MeanInterval, words: str, color: str) -> None:

@@ -32,8 +32,7 @@ DPI = 96
 def comparison_html(comparison: Comparison) -> str:
     """Returns the comparison as a self-contained page: no script, no network."""
     css = style.css() + asset("report.css") + CSS
-    names = list(dict.fromkeys(one.name for group in comparison.groups for one in group.entrants))
-    title = " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+    title = comparison.title
     grouped = len(comparison.groups) > 1
     said = "Runs are grouped by environment; returns of different environments are not added up. " if grouped else ""
     return (
@@ -56,7 +55,8 @@ def _section(group: Group) -> str:
         "IQM is the mean of the middle half. Intervals are of 95%: a mean\u2019s is Student\u2019s t, all others are "
         f"bootstrapped.{few}{best}"
     )
-    parts = [f"<h2>{escape(group.env)}</h2>", f'<p class="lead">{escape(lead)}</p>', _table(group)]
+    warned = [f'<p class="note">{escape(group.warning)}</p>'] if group.warning else []
+    parts = [f"<h2>{escape(group.env)}</h2>", f'<p class="lead">{escape(lead)}</p>', *warned, _table(group)]
     if len(group.entrants) == 1:
         return _joined([*parts, '<p class="note">There is no other run on this environment.</p>'])
     return _joined([*parts, _wins(group), f'<div class="pictures">{_pictures(group)}</div>'])
@@ -76,9 +76,9 @@ def _table(group: Group) -> str:
 
 def _wins(group: Group) -> str:
     """Writes the matrix of the probabilities of improvement; those whose interval leaves out a half are bold."""
-    head = _row(["", *(one.name for one in group.entrants)], "th")
+    head = _row(["", *group.columns], "th")
     body: list[str] = []
-    for one in group.entrants:
+    for name, one in zip(group.rows, group.entrants, strict=True):
         cells: list[str] = []
         for other in group.entrants:
             if one is other:
@@ -87,7 +87,7 @@ def _wins(group: Group) -> str:
             found = one.better_than(other)
             decided = " decided" if float(found.low) > 0.5 or float(found.high) < 0.5 else ""
             cells.append(f'<td class="number{decided}">{chance_words(found)}</td>')
-        body.append(f'<tr><th scope="row">{escape(one.name)}</th>{"".join(cells)}</tr>')
+        body.append(f'<tr><th scope="row">{escape(name)}</th>{"".join(cells)}</tr>')
     said = "That an agent of the row has a higher return than one of the column; bold if the interval leaves out 0.5."
     return f'<h3>Probability of improvement</h3><p class="note">{said}</p>' + _scrolled(head, body)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from ..core.record import RunRecord, steps_of
 from ..core.words import plural
 from .estimates import estimate
 from .ranking import score
-from .reports import has_values, held, is_flat, mean_of_reports
+from .reports import SAME, has_values, held, is_flat, mean_of_reports
 from .summary import exact_values, state_values
 
 GAPS = 0.05
@@ -61,7 +62,8 @@ def _evaluated_better(record: RunRecord) -> bool:
     best = float(np.nanmax(record.curves["return"]))
     greedy = (record.curves.get("eval_return"), record.evaluation.get("return"))
     known = [float(np.nanmax(values)) for values in greedy if values is not None and has_values(values)]
-    return max(known, default=best) > best + 1e-6 * max(1.0, abs(best))
+    most = max(known, default=best)
+    return most > best and not math.isclose(most, best, rel_tol=SAME)
 
 
 def returns_curve(record: RunRecord) -> str | None:

@@ -16,6 +16,7 @@ from .ranking import (
     best_member,
     best_members,
     best_told,
+    broken_told,
     cut_episodes,
     optimum,
     overlapping,
@@ -54,7 +55,7 @@ def status(record: RunRecord) -> str:
 
 def sentence(record: RunRecord) -> str:
     """Says what was done, how well it went, how near the exact values it came, and whose the settings are."""
-    parts = (_trained(record), _scored(record), cut_episodes(record), _near(record))
+    parts = (_trained(record), _scored(record), broken_told(record), cut_episodes(record), _near(record))
     done = ". ".join(part for part in parts if part) + "."
     return " ".join(part for part in (done, sources.sentence(record)) if part)
 

@@ -105,11 +105,16 @@ def curves(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
     """Returns the curve that shows the learning first, then what else was recorded, and how they were made."""
     names = _curve_names(record)
     charts = [_chart(record, name, order) for name in names]
-    if {"return", BEST, WORST} <= set(record.curves):
+    if _has_candidates(record):
         charts.insert(1, _candidates(record, order))
     if names and has_values(record.curves.get(EXPECTED)):
         charts.insert(1, _expected(record, order))
     return {**how_drawn(record), "charts": charts} if names else None
+
+
+def _has_candidates(record: RunRecord) -> bool:
+    """Returns whether candidates of generations are told of."""
+    return {"return", BEST, WORST} <= set(record.curves)
 
 
 def losses(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
@@ -120,7 +125,8 @@ def losses(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
 
 def loss_names(record: RunRecord) -> list[str]:
     """Returns the curves of the updates' metrics: those with a known meaning first."""
-    names = [n for n in record.curves if n not in OTHERS and not n.startswith("info.")]
+    hidden = set(OTHERS) if _has_candidates(record) else set(OTHERS) - {BEST, WORST}
+    names = [n for n in record.curves if n not in hidden and not n.startswith("info.")]
     there = [n for n in names if np.isfinite(np.asarray(record.curves[n], np.float64)).any()]
     return [n for n in LOSSES if n in there] + sorted((n for n in there if n not in LOSSES), key=_in_order)
 

@@ -11,6 +11,7 @@ from .ranking import (
     best_member,
     best_members,
     best_told,
+    broken_told,
     cut_episodes,
     optimum,
     overlapping,
@@ -31,7 +32,7 @@ def result_lines(record: RunRecord) -> list[str]:
     found: list[str] = []
     if "return" in record.evaluation:
         settings = [*_settings(record, "greedy return"), *_order(record)]
-        found += [*settings, cut_episodes(record), *_best_agent(record), *_best_checkpoint(record)]
+        found += [*settings, broken_told(record), cut_episodes(record), *_best_agent(record), *_best_checkpoint(record)]
         best = optimum(record)
         if best is not None:
             found.append(f"optimum: {short(best)}, the largest expected return of an episode")
@@ -44,10 +45,10 @@ def evaluation_lines(record: RunRecord) -> list[str]:
     A tie is called one. Where the best agent's only episode chose it, none tells how good it is, and it has no number.
     """
     found = [*_settings(record, "return"), *_best_agents(record, "return"), *_settings(record, "length", "length")]
-    found += [*_best_agents(record, "length"), *_order(record)]
+    found += [*_best_agents(record, "length"), *_order(record), broken_told(record)]
     if record.num_members > 1 and best_told(record) is not None:
         found.append("the best agent was chosen by the first half of the episodes, and is told by the second")
-    return [ascii_only(text) for text in found]
+    return [ascii_only(text) for text in found if text]
 
 
 def _settings(record: RunRecord, name: str, what: str = "return") -> list[str]:

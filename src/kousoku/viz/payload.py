@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.point_names import point_texts
 from ..core.record import RunRecord
 from ..core.scene3d import Trajectory3d
 from ..core.words import plural
@@ -58,14 +59,14 @@ def _sweep(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
     if len(record.points) == 1:
         return None
     result, errors = score(record), largest_errors(record)
-    names = list(dict.fromkeys(name for point in record.points for name in point))
+    texts, names = point_texts(record.points), list(dict.fromkeys(name for point in record.points for name in point))
     shown, found = order[:MAX_SWEEP_ROWS], []
     for point, alike in zip(shown, overlapping(record, shown).tolist(), strict=True):
         members, worth = record.member_point == point, point_told(record, point)
         error = None if errors is None else estimate(record, errors[members]).mean
         found.append(
             {
-                "values": [_swept(record.points[point].get(name)) for name in names],
+                "values": [_swept(texts[point].get(name)) for name in names],
                 "members": int(members.sum()),
                 "score": numbers([worth.value, worth.low, worth.high]),
                 "alike": alike,
@@ -83,9 +84,9 @@ def _sweep(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
     }
 
 
-def _swept(value: float | None) -> float | None:
+def _swept(text: str | None) -> float | None:
     """Returns a swept number with the digits that words give it; None where a setting has none."""
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+    return None if text is None else float(text)
 
 
 def _player(record: RunRecord) -> dict[str, Any] | None:

@@ -7,10 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
-from ..core.choice import first_best, judging_episodes, split_episodes, tied_for_best
+from ..core.choice import (
+    broken_members,
+    first_best,
+    judging_episodes,
+    mean_returns,
+    split_episodes,
+    tied_for_best,
+)
 from ..core.record import RunRecord
 from ..core.words import plural
-from ..ops.statistics import mean_interval
 from .estimates import Told, estimate, statistic, told
 from .reports import has_values, mean_of_reports
 
@@ -45,7 +51,7 @@ def score(record: RunRecord) -> Score:
     """
     if "return" in record.evaluation:
         held_out = split_episodes(*record.evaluation["return"].shape).held_out
-        return Score("greedy return", "", record.scores, _means(_shown(record, "return")), held_out)
+        return Score("greedy return", "", record.scores, _of_members(record), held_out)
     held_out = _held_out_at_end(record)
     if held_out is not None:
         return Score(
@@ -80,8 +86,27 @@ def _shown(record: RunRecord, what: str) -> Shaped[np.ndarray, "N J"]:
     return judging_episodes(values) if len(record.points) > 1 else values
 
 
-def _means(episodes: Shaped[np.ndarray, "N J"]) -> Float[np.ndarray, " N"]:
-    return mean_interval(episodes, axis=1).mean
+def _of_members(record: RunRecord, what: str = "return") -> Float[np.ndarray, " N"]:
+    """Returns each member's mean return, by which it is told, or length; NaN for returns of those that broke."""
+    means = mean_returns(_shown(record, what))
+    return np.where(broken_members(record.evaluation[what]), np.nan, means)
+
+
+def _of_episodes(record: RunRecord, member: int, what: str, episodes: Shaped[np.ndarray, " J"]) -> Told:
+    """Returns how a member's returns, or lengths, are told; no returns of one that broke are."""
+    broken = broken_members(record.evaluation[what])[member]
+    return told(episodes[:0] if broken else episodes, "episode")
+
+
+def broken_told(record: RunRecord) -> str:
+    """Says how many agents broke, of which nothing is told; or ""."""
+    returns = record.evaluation.get("return")
+    broken = 0 if returns is None else int(broken_members(returns).sum())
+    if returns is None or not broken:
+        return ""
+    if len(returns) == 1:
+        return f"It broke: {int((~np.isfinite(returns)).sum()):,} of its {returns.size:,} greedy returns are not finite"
+    return f"{broken:,} of {plural(len(returns), 'agent')} broke: greedy returns of theirs are not finite"
 
 
 def _held_out_at_end(record: RunRecord) -> Float[np.ndarray, " N"] | None:
@@ -131,7 +156,8 @@ def best_told(record: RunRecord, what: str = "return") -> Told | None:
     """
     if "return" not in record.evaluation or not score(record).held_out:
         return None
-    return told(judging_episodes(record.evaluation[what])[best_member(record)], "episode")
+    best = best_member(record)
+    return _of_episodes(record, best, what, judging_episodes(record.evaluation[what])[best])
 
 
 def point_told(record: RunRecord, point: int, what: str = "return") -> Told:
@@ -145,8 +171,9 @@ def point_told(record: RunRecord, point: int, what: str = "return") -> Told:
     members = np.flatnonzero(record.member_point == point)
     if "return" not in record.evaluation:
         return told(score(record).members[members], "agent", statistic(record))
-    shown = _shown(record, what)[members]
-    return told(_means(shown), "agent", statistic(record)) if len(members) > 1 else told(shown[0], "episode")
+    if len(members) == 1:
+        return _of_episodes(record, int(members[0]), what, _shown(record, what)[members[0]])
+    return told(_of_members(record, what)[members], "agent", statistic(record))
 
 
 def point_scores(record: RunRecord) -> Float[np.ndarray, " P"]:

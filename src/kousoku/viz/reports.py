@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
+SAME = 1e-6
+"""Values that differ by less, in units of the largest, are the same."""
+
 
 def has_values(values: np.ndarray | None) -> bool:
     """Returns whether anything was recorded."""
@@ -14,7 +17,9 @@ def has_values(values: np.ndarray | None) -> bool:
 def is_flat(values: np.ndarray) -> bool:
     """Returns whether all values that are known are the same."""
     known = values[~np.isnan(values)]
-    return bool(np.ptp(known) <= 1e-6 * max(1.0, float(np.abs(known).max())))
+    if not np.isfinite(known).all():
+        return len(np.unique(known)) <= 1
+    return bool(np.ptp(known) <= SAME * np.abs(known).max())
 
 
 def mean_of_reports(

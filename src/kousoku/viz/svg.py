@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from html import escape
 
 from ..core.scene import Circle, Image, Line, Polygon, Polyline, Rect, Scene, Shape, Text
+from .text import well_formed
 
 NAMESPACE = "http://www.w3.org/2000/svg"
 FALLBACK_COLOR = "gray"
@@ -50,7 +51,7 @@ def shape_svg(shape: Shape) -> str:
         case Text():
             place = f'x="{shape.x:g}" y="{shape.y:g}" font-size="{shape.size:g}" font-family="{FONT}"'
             centred = 'text-anchor="middle" dominant-baseline="central"'
-            return f'<text {place} {centred} fill="{color}">{escape(shape.text)}</text>'
+            return f'<text {place} {centred} fill="{color}">{escape(well_formed(shape.text))}</text>'
         case Polygon():
             return f'<polygon points="{_points(shape.points)}" fill="{color}"/>'
         case Polyline():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -13,6 +14,10 @@ from ..core.record import RunRecord
 MINUS = "−"
 HUGE = 1e15
 """From here on a number with a point is no longer written in full: few of its digits are known."""
+
+ROUNDED_UP = 0.9995
+"""From this part of a unit on a number with three digits is one of it."""
+NOT_IN_XML = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\ufffe\\uffff]")
 
 
 def short(x: Any, digits: int = 3) -> str:
@@ -61,9 +66,11 @@ def compact(x: float) -> str:
     Examples:
         >>> [compact(x) for x in (950, 1500, 2_000_000, 3.21e9)]
         ['950', '1.5 k', '2 M', '3.21 G']
+        >>> compact(999_600), compact(1e12)
+        ('1 M', '1 T')
     """
-    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(x) >= limit:
+    for limit, unit in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if ROUNDED_UP * limit <= abs(x) < 1e18:
             return f"{x / limit:.3g} {unit}"
     return f"{x:.3g}"
 
@@ -75,9 +82,9 @@ def duration(seconds: float) -> str:
         >>> [duration(x) for x in (0.0123, 0.41, 75.0, 7260.0)]
         ['12 ms', '0.41 s', '1 min 15 s', '2 h 1 min']
     """
-    if seconds < 0.1:
+    if seconds < 0.0995:
         return f"{1000 * seconds:.2g} ms"
-    if seconds < 60:
+    if seconds < 59.5:
         return f"{seconds:.2g} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
@@ -132,8 +139,15 @@ def ascii_only(text: str) -> str:
 
 
 def well_formed(text: str) -> str:
-    """Returns the text with a question mark for every half of a surrogate pair, which no file and no font can take."""
-    return text.encode("utf-8", "replace").decode()
+    """Returns the text with a question mark for what no file and no picture can take.
+
+    That is each half of a surrogate pair, and each character that XML does not have.
+
+    Examples:
+        >>> well_formed("a\\x1bb\\ud800")
+        'a?b?'
+    """
+    return NOT_IN_XML.sub("?", text.encode("utf-8", "replace").decode())
 
 
 def plain(value: Any) -> str:

@@ -33,7 +33,7 @@ FORMER = {"td_errors": "metrics"}
 """Names that runs of earlier versions were made with."""
 RESERVED = (
     "return", "length", "reward", "episodes", "blown_up", "step", "seconds", "eval_step", "eval_return", "eval_length",
-    "eval_held_out", "value_estimate", "discounted_return",
+    "eval_held_out", "value_estimate", "discounted_return", "value_bias", "value_error", "reward_per_episode",
 )  # fmt: skip
 SUMMED = (
     "steps",
