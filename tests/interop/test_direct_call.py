@@ -59,13 +59,15 @@ ENVS = {
 
 
 def by_xla(stepper: Stepper) -> Stepper:
-    stepper._direct = dict.fromkeys((stepper._programs.step, stepper._programs.again))
+    stepper._direct = dict.fromkeys(
+        (p, n) for p in (stepper._programs.step, stepper._programs.again) for n in range(99)
+    )
     return stepper
 
 
 def direct_step(stepper: Stepper) -> Any:
     """The direct call of its step; None where it is XLA's."""
-    return stepper._direct[stepper._programs.step]
+    return stepper._direct[stepper._programs.step, stepper.num_slots]
 
 
 def pair(env: ks.Env, slots: int, rule: ResetRule) -> tuple[Stepper, Stepper]:
@@ -108,7 +110,7 @@ def test_bits_are_those_of_xlas_programs(name, slots, rule):
             part = jax.tree.map(lambda leaf: leaf[some], action)  # noqa: B023 (called here)
             told.append((direct.step_some(part, some), program.step_some(part, some)))
     assert direct_step(direct) is not None
-    assert direct._direct[direct._programs.again] is not None
+    assert direct._direct[direct._programs.again, direct.num_slots] is not None
     for found, expected in told:  # at the end: what was told is the caller's, and no later step touches it
         expect_same(found, expected)
     expect_same(direct.state(slots - 1), program.state(slots - 1))

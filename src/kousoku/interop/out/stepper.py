@@ -28,6 +28,8 @@ from .forks import check_not_forked
 from .limits import with_limit
 from .stepping import STEPS, HostSlot, ResetRule, StepResult, first_reset, is_told_at_reset, reset_again
 
+MOST_DIRECT = 16
+"""Direct calls that are kept, of functions and numbers of slots."""
 LARGEST_SEED = 2**64 - 1
 
 
@@ -75,7 +77,7 @@ class Stepper:
         self._arrays, tree = jax.tree.flatten(arrays)
         self._programs = programs(structure, tree, reset_rule)
         self._slots: list[Any] | None = None
-        self._direct: dict[SlotsProgram, DirectCall | None] = {}
+        self._direct: dict[tuple[SlotsProgram, int], DirectCall | None] = {}
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -154,14 +156,17 @@ class Stepper:
 
         Some environments' slots have other dtypes after a step than at first: that step is XLA's.
         """
-        if program not in self._direct:
+        key = program, len(slots[0])
+        if key not in self._direct:
             made = self._programs.direct(program, self._arrays, slots, rest)
             if made is not None and not made.takes(slots):
                 return None
-            self._direct[program] = made
-        direct = self._direct[program]
+            if len(self._direct) >= MOST_DIRECT:
+                self._direct.clear()
+            self._direct[key] = made
+        direct = self._direct[key]
         if direct is not None and not direct.pays:
-            direct = self._direct[program] = None
+            direct = self._direct[key] = None
         return direct if direct is not None and direct.takes(slots) else None
 
     def _given_away(self) -> list[Any]:
@@ -178,8 +183,26 @@ class Stepper:
         given = self._actions.read(actions, numbers.shape)
         check_not_forked()
         with self._lock:
+            program = self._programs.step
+            if host_may_call() and self._direct.get((program, len(numbers)), program) is not None:
+                slots = self._in_place()
+                some = [leaf[numbers] for leaf in slots]
+                direct = self._direct_call(program, some, (given,))
+                if direct is not None:
+                    some, told = direct(some, (given,))
+                    for leaf, new in zip(slots, some, strict=True):
+                        leaf[numbers] = new
+                    return told
             self._slots, told = self._programs.step_some(self._arrays, self._given_away(), given, numbers)
             return on_host(told)
+
+    def _in_place(self) -> list[Any]:
+        """Returns the slots' state, from now on in arrays that may be written to, unless there are keys in it."""
+        assert self._slots is not None
+        if all(isinstance(leaf, np.ndarray) for leaf in self._slots) or any(map(_is_key, self._slots)):
+            return self._slots
+        self._slots = [np.array(leaf) for leaf in self._slots]
+        return self._slots
 
     def state(self, number: int) -> Any:
         """Returns the environment's state of one slot, on the host."""
@@ -230,7 +253,7 @@ class Programs:
         def of_one(tree: Any) -> Any:
             return jax.tree.map(lambda leaf: np.zeros(leaf.shape[1:], leaf.dtype), tree)
 
-        if any(jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) for leaf in slots):
+        if any(map(_is_key, slots)):
             return None  # no arrays of NumPy's
         run = env_kernel(program.function, self._structure)
         given = jax.tree.unflatten(self._arrays_tree, arrays)
@@ -260,6 +283,11 @@ class Programs:
         some = [leaf[numbers] for leaf in slots]
         after, told = self._run(function, arrays, self.unflatten(some), actions)
         return [leaf.at[numbers].set(new) for leaf, new in zip(slots, after, strict=True)], told
+
+
+def _is_key(leaf: Any) -> bool:
+    """Returns whether an array is one of keys."""
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 @functools.lru_cache(maxsize=64)
