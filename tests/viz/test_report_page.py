@@ -2,6 +2,7 @@
 
 import base64
 import dataclasses
+import re
 import time
 
 import figures
@@ -229,6 +230,43 @@ def test_evaluations_far_above_what_is_seen_while_training_are_drawn(drawn):
     assert "beyond the axis" not in page.run("return document.querySelector('#curves .chart').textContent")
 
 
+def test_an_optimum_far_above_the_returns_is_drawn(drawn):
+    record = records.grid()
+    page = drawn(records.replaced(record, tables=record.tables | {"optimal_return": np.asarray(9.0)}))
+    inside = drawing(page)[:200, 70:-20]
+    assert near(inside, rgb("muted"), 40).sum(axis=1).max() > 0.4 * inside.shape[1]
+    assert "beyond the axis" not in page.run("return document.querySelector('#curves .chart').parentNode.textContent")
+
+
+READ_TICKS = """
+    await until(() => at("#curves .chart canvas"));
+    const canvas = at("#curves .chart canvas");
+    const fill = CanvasRenderingContext2D.prototype.fillText;
+    const ticks = [];
+    CanvasRenderingContext2D.prototype.fillText = function (text, x, ...others) {
+      if (this.canvas === canvas && this.textAlign === "right") ticks.push([text, x - this.measureText(text).width]);
+      fill.call(this, text, x, ...others);
+    };
+    dispatchEvent(new Event("beforeprint"));  // draws again
+    await until(() => ticks.length);
+    probe.texts = ticks.map(([text]) => text);
+    probe.left = Math.min(...ticks.map(([_, left]) => left));
+"""
+
+
+@pytest.mark.parametrize(
+    ("level", "scale", "some"),
+    [(12_340, 3, "12.341 k"), (1e8, 9e3, "100.004 M"), (0, 8e12, "6 T"), (0, 1e37, "8e36"), (9.99e5, 1e3, "1 M")],
+)
+def test_numbers_at_the_value_axis_are_told_apart_and_none_is_cut(probed, level, scale, some):
+    record = records.grid()
+    curves, evaluation = (x | {"return": level + scale * x["return"]} for x in (record.curves, record.evaluation))
+    found = probed(records.replaced(record, curves=curves, evaluation=evaluation), READ_TICKS)
+    assert some in found["texts"]
+    assert len(set(found["texts"])) == len(found["texts"]) >= 3
+    assert found["left"] >= 0
+
+
 @pytest.mark.full("covered")
 def test_a_lone_evaluation_has_its_interval_as_a_whisker(drawn):
     page = drawn(records.evaluated_once())
@@ -282,6 +320,39 @@ def test_arrows_stay_clear_of_the_label_in_the_corner(probed):
     """
     for each in (record, tied):
         assert probed(each, script)["apart"] > 2.5
+
+
+READ_NUMBERS = """
+    const numbers = all("#learned .map text.number");
+    probe.numbers = numbers.map((node) => node.textContent);
+    probe.sizes = [...new Set(numbers.map((node) => node.getAttribute("font-size")))];
+    probe.widest = Math.max(...numbers.map((node) => node.getBBox().width));
+    const boxes = (bar) => [...bar.querySelectorAll("text")].map((node) => node.getBoundingClientRect());
+    const gaps = (bar) => {
+      const sorted = boxes(bar).sort((a, b) => a.left - b.left);
+      const own = bar.getBoundingClientRect();
+      const within = [sorted[0].left - own.left, own.right - sorted.at(-1).right];
+      return [...within, ...sorted.slice(1).map((box, i) => box.left - sorted[i].right)];
+    };
+    probe.gap = Math.min(...all(".colorbar").flatMap(gaps));
+    probe.ends = [...at(".colorbar").querySelectorAll("text")].slice(0, 2).map((node) => node.textContent);
+"""
+
+
+@pytest.mark.parametrize(
+    ("scale", "ends"), [(1.0, r"\d\.\d\d"), (0.0035, r"0\.00\d\d"), (9e-7, r"\d.*e-7"), (7e8, r"\d{3} M")]
+)
+def test_values_of_any_size_stay_in_their_cells_and_apart_on_the_bar_of_colours(probed, scale, ends):
+    record = records.grid()
+    scaled = {name: record.tables[name] * np.float32(scale) for name in ("q", "exact_q", "exact_v")}
+    found = probed(records.replaced(record, tables=record.tables | scaled), READ_NUMBERS)
+    assert len(found["numbers"]) > 40
+    assert found["widest"] < 40
+    assert found["gap"] > 0
+    assert all(re.fullmatch(ends, end) for end in found["ends"]), found["ends"]
+    if scale == 1:
+        assert found["sizes"] == ["8.6"]
+        assert all(re.fullmatch(r"\d\.\d{2,3}", number) for number in found["numbers"])
 
 
 def test_walls_between_cells_are_on_the_map(probed):
@@ -385,6 +456,34 @@ def test_two_numbers_swept_together_are_a_heat_map(probed):
     assert found["frames"][1] >= 1
     assert found["best"] == f"{rows[0]['score'][0]:.2f}"
     assert found["inside"]
+
+
+RATES = tuple({"learning_rate": float(a), "epsilon": e} for a in np.logspace(-5, 0, 12) for e in (0.05, 0.1))
+READ_LABELS = """
+    const boxes = all("#sweep .pairgrid .ticks text").slice(0, 12).map((node) => node.getBoundingClientRect());
+    probe.apart = boxes.every((box, i) => i === 0 || box.left - boxes[i - 1].right > 1);
+    probe.height = Math.min(...boxes.map((box) => box.height));
+    const grid = at("#sweep .pairgrid");
+    probe.scrolled = grid.getBoundingClientRect().width > grid.parentNode.clientWidth;
+    probe.fits = document.documentElement.scrollWidth <= innerWidth;
+"""
+
+
+@pytest.mark.parametrize(("width", "mobile"), [(1200, False), (390, True)])
+def test_labels_of_a_heat_map_are_short_and_legible_on_a_phone(drawn, width, mobile):
+    page = drawn(of_many_settings(RATES), size=(width, 900), mobile=mobile)
+    found = page.run(f"{PROBE}{READ_GRID}{READ_LABELS}return probe;")
+    assert found["ticks"][:4] == ["1e-5", "2.85e-5", "8.11e-5", "0.000231"]
+    assert found["apart"]
+    assert found["inside"]
+    assert found["height"] > 9
+    assert (found["scrolled"], found["fits"]) == (mobile, True)
+
+
+def test_whole_numbers_are_labels_in_full_and_others_in_the_digits_that_tell_them_apart(probed):
+    points = tuple({"batch_size": a, "epsilon": e} for a in (1024.0, 2048.0, 65536.0) for e in (0.1, 0.1001, 1 / 3))
+    found = probed(of_many_settings(points), READ_GRID)
+    assert found["ticks"][:6] == ["1024", "2048", "65536", "0.1", "0.1001", "0.3333"]
 
 
 SAID_OF_SETTINGS = """

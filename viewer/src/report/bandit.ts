@@ -1,13 +1,15 @@
 // A problem of one state: one bar for each action instead of a map.
 import { el, svg } from "../shared/dom";
 import { extent, ticks } from "../shared/scales";
-import { known, prefixed, significant, whole } from "../shared/text";
+import { known, prefixed, significant, whole, widest } from "../shared/text";
 import type { Agent, Tables, Value } from "./data";
 import { actionsOf } from "./layers";
 import { agentSelect, responsive, sectionOf, segments } from "./parts";
 
 const HEIGHT = 300;
 const EDGE = { top: 14, right: 8, bottom: 44, left: 52 };
+// the size of its text in report.css
+const TEXT = 13;
 // how many pixels a number under a bar needs
 const NUMBER = 26;
 
@@ -65,20 +67,22 @@ class BanditBars {
     const plot = HEIGHT - EDGE.top - EDGE.bottom;
     const y = (value: number) => EDGE.top + ((top - value) / (top - bottom)) * plot;
     const what = this.kind === "visits" ? "visits" : "values";
-    const step = (width - EDGE.left - EDGE.right) / data.actions.length;
-    const axis = ticks(bottom, top, 5).map((t) => [
-      svg("line", { class: t === 0 ? "axis" : "grid", x1: EDGE.left, x2: width - EDGE.right, y1: y(t), y2: y(t) }),
-      svg("text", { class: "ytick", x: EDGE.left - 8, y: y(t) }, prefixed(t)),
+    const marks = ticks(bottom, top, 5);
+    const left = Math.max(EDGE.left, 8 + widest(marks.map((t) => prefixed(t)), TEXT));
+    const step = (width - left - EDGE.right) / data.actions.length;
+    const axis = marks.map((t) => [
+      svg("line", { class: t === 0 ? "axis" : "grid", x1: left, x2: width - EDGE.right, y1: y(t), y2: y(t) }),
+      svg("text", { class: "ytick", x: left - 8, y: y(t) }, prefixed(t)),
     ]);
-    const bars = data.actions.map((name, a) => this.bar(name, a, EDGE.left + a * step, step, y, greedy.has(a), exact[a]));
+    const bars = data.actions.map((name, a) => this.bar(name, a, left + a * step, step, y, greedy.has(a), exact[a]));
     const numbers = data.actions.map((_, a) => {
-      const x = EDGE.left + (a + 0.5) * step;
+      const x = left + (a + 0.5) * step;
       return a % Math.ceil(NUMBER / step) === 0 ? svg("text", { class: "xtick", x, y: HEIGHT - EDGE.bottom + 18 }, String(a)) : null;
     });
     const size = { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT };
     return svg("svg", { class: "bars", ...size, role: "group", "aria-label": `${what} of ${data.actions.length} actions` },
       axis, bars, numbers,
-      svg("text", { class: "xlabel", x: EDGE.left + (width - EDGE.left) / 2, y: HEIGHT - 6 }, "action"),
+      svg("text", { class: "xlabel", x: left + (width - left) / 2, y: HEIGHT - 6 }, "action"),
     );
   }
 

@@ -1,12 +1,14 @@
 // The cells of a map as SVG: colours, walls, labels, greedy arrows, numbers.
 import { svg } from "../shared/dom";
-import { fixed, known } from "../shared/text";
+import { fixed, known, prefixed, widest } from "../shared/text";
 import type { Direction, Panel, Tables } from "./data";
 import { actionsOf, binOf, type Layer } from "./layers";
 
 export const CELL = 40;
 const LARGE = 20;
 const LONGEST_LABEL = 12;
+// longer numbers do not fit into a cell
+export const LONGEST_NUMBER = 8;
 // how far arrows move away from a label in the corner, and how much of their length is left
 const ASIDE = 4;
 const SHRUNK = 0.8;
@@ -30,7 +32,7 @@ export function sizeOf(panel: Panel): Size {
 
 // The size of text that fits into a cell.
 export function fitted(text: string, base: number, width = CELL): number {
-  return Math.min(base, (width * 0.88) / (0.58 * Math.max(1, text.length)));
+  return Math.min(base, width / widest([text], 1));
 }
 
 export class Cells {
@@ -39,6 +41,8 @@ export class Cells {
   private readonly texts: SVGElement[] = [];
   private readonly small: boolean;
   private readonly largest: number;
+  // whether numbers are longer than fits
+  private readonly long: boolean;
 
   constructor(
     private readonly size: Size,
@@ -47,6 +51,7 @@ export class Cells {
   ) {
     this.small = size.columns <= LARGE && size.rows <= LARGE;
     this.largest = Math.max(...layer.domain.map(Math.abs));
+    this.long = layer.domain.some((end) => fixed(end, this.largest).length > LONGEST_NUMBER);
   }
 
   // Equal colours are one path.
@@ -82,7 +87,12 @@ export class Cells {
     if (label !== undefined) this.label(x, y, label, ink, !layer.greedy && !layer.numbers);
     const labelled = label !== undefined;
     if (layer.greedy && (small || !labelled)) this.greedy(x, y, layer.greedy[state], ink, labelled);
-    if (layer.numbers) this.text(`${ink} on number`, x + CELL / 2, y + CELL - 8.5, 8.6, fixed(value, this.largest));
+    if (layer.numbers) this.number(x, y, value, ink);
+  }
+
+  private number(x: number, y: number, value: number, ink: string): void {
+    const text = this.long ? prefixed(value, 3) : fixed(value, this.largest);
+    this.text(`${ink} on number`, x + CELL / 2, y + CELL - 8.5, fitted(text, 8.6), text);
   }
 
   private label(x: number, y: number, long: string, ink: string, centred: boolean): void {

@@ -2,7 +2,7 @@
 import uPlot from "uplot";
 import { el } from "../shared/dom";
 import { logTicks, ticks, type Range } from "../shared/scales";
-import { known, prefixed } from "../shared/text";
+import { known, prefixed, widest } from "../shared/text";
 import { onPrint, onSystemTheme, variable } from "../shared/theme";
 import type { Axis } from "./axis";
 import { columnsOf, domainOf } from "./columns";
@@ -11,6 +11,8 @@ import { Legend, reading } from "./legend";
 import { responsive } from "./parts";
 
 const EDGE = { top: 12, right: 18, left: 60, bottom: 30 };
+// between the axis and its numbers
+const GAP = 9;
 const KEYS: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity };
 
 interface Options {
@@ -148,18 +150,24 @@ export class CurveChart {
     return {
       stroke: () => variable("muted"),
       font: this.font,
-      size: EDGE.left,
-      gap: 9,
+      size: (_, texts: string[] | null) => Math.max(EDGE.left, GAP + widest(texts ?? [], this.textSize)),
+      gap: GAP,
       grid: { stroke: () => variable("line"), width: 1 },
       ticks: { show: false },
+      // of uPlot's own steps none is as large as those of huge values need: `splits` chooses others
+      incrs: (_, __, low, high) => [Math.max(5, high - low)],
       splits: () => (this.chart.log ? logTicks(...range) : ticks(...range, count)),
       filter: (_, splits) => splits,
-      values: (_, splits) => splits.map(prefixed),
+      values: (_, splits) => splits.map((value) => prefixed(value)),
     };
   }
 
+  private get textSize(): number {
+    return this.small ? 12 : 13;
+  }
+
   private get font(): string {
-    return `${this.small ? 12 : 13}px ${getComputedStyle(document.body).fontFamily}`;
+    return `${this.textSize}px ${getComputedStyle(document.body).fontFamily}`;
   }
 
   // What the pointer and keys do.

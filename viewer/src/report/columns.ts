@@ -70,7 +70,7 @@ function hasIntervals(chart: Chart): boolean {
 }
 
 // The values that the vertical axis covers, and whether some lie beyond it. Evaluations are judged by themselves: they are
-// few, and may lie far from what is seen while training.
+// few, and may lie far from what is seen while training, as may the optimum.
 export function domainOf(chart: Chart): { range: Range; cut: boolean } {
   const evaluated = chart.evals?.series ?? [];
   const optimum = known(chart.optimum) ? [chart.optimum] : [];
@@ -81,7 +81,7 @@ export function domainOf(chart: Chart): { range: Range; cut: boolean } {
     return { range: [low, extent(means)?.[1] ?? high], cut: false };
   }
   const means = chart.series.flatMap((series) => series.mean);
-  const trained = robustExtent([...means, ...colored(chart.series, true), ...members, ...optimum]);
+  const trained = robustExtent([...means, ...colored(chart.series, true), ...members], optimum);
   const judged = colored(evaluated, hasIntervals(chart));
   return judged.some(known) ? joined(trained, robustExtent(judged)) : trained;
 }

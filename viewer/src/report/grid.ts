@@ -1,8 +1,9 @@
 // Two hyper-parameters that were swept together as a heat map: one cell for each pair of values.
 import { el, svg } from "../shared/dom";
 import { extent } from "../shared/scales";
-import { known, significant } from "../shared/text";
-import { fitted } from "./cells";
+import { apart, known, prefixed, significant, widest, type Maybe } from "../shared/text";
+import { onPrint } from "../shared/theme";
+import { fitted, LONGEST_NUMBER } from "./cells";
 import { colorBar } from "./colorbar";
 import type { Sweep, SweepRow } from "./data";
 import { binOf, type Layer } from "./layers";
@@ -13,6 +14,11 @@ export const FEW = 6;
 const MOST = 24;
 const CELL = { width: 68, height: 40 };
 const EDGE = { left: 96, bottom: 54, top: 4, right: 4 };
+const TEXT = 16;
+// pixels for a label at a row
+const LABEL = 72;
+// how small a picture may become to fit the page
+const LEAST = 0.8;
 
 interface Sides {
   // values of the first name, from left to right, and of the second, from below
@@ -50,6 +56,26 @@ export function distinct(values: (number | null)[]): number[] {
   return [...new Set(values.filter(known))].sort((a, b) => a - b);
 }
 
+// Values of a hyper-parameter; whole ones are in full, as 1024 is not 1020.
+export function written(values: readonly number[]): string[] {
+  return apart(values, (x, digits) => (Number.isInteger(x) ? String(x) : prefixed(x, digits)));
+}
+
+// The size in which all of the texts fit.
+function sizeFor(texts: readonly string[], width: number): number {
+  return Math.min(...texts.map((text) => fitted(text, TEXT, width)));
+}
+
+// No narrower than it can be read, unless it is printed, where nothing scrolls.
+function legible(root: SVGSVGElement, width: number): SVGSVGElement {
+  const limit = () => {
+    root.style.minWidth = document.documentElement.hasAttribute("data-print") ? "" : `${LEAST * width}px`;
+  };
+  limit();
+  onPrint(limit);
+  return root;
+}
+
 function picture({ names, rows, tied }: Sweep, { xs, ys }: Sides, layer: Layer, score: string): SVGSVGElement {
   const [width, height] = [EDGE.left + xs.length * CELL.width + EDGE.right, EDGE.top + ys.length * CELL.height + EDGE.bottom];
   const [middle, foot] = [EDGE.left + (xs.length * CELL.width) / 2, EDGE.top + ys.length * CELL.height];
@@ -59,24 +85,33 @@ function picture({ names, rows, tied }: Sweep, { xs, ys }: Sides, layer: Layer, 
     const [x, y] = row.values;
     return known(x) && known(y) ? cell(row, left(x), top(y), layer, rank < tied || rank === 0) : null;
   });
-  const center = (top(ys[0]) + CELL.height + EDGE.top) / 2;
-  return svg("svg", { class: "pairgrid", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `${score} over ${names[0]} and ${names[1]}; the table below has the numbers` },
+  const [across, upward] = [written(xs), written(ys)];
+  // beside more than its rows where it is longer than they are high
+  const side = fitted(names[1], TEXT, height);
+  const center = Math.max((top(ys[0]) + CELL.height + EDGE.top) / 2, widest([names[1]], side) / 2);
+  const root = svg("svg", { class: "pairgrid", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `${score} over ${names[0]} and ${names[1]}; the table below has the numbers` },
     // the best one's frame is above its neighbours
     [...cells].reverse(),
     svg("g", { class: "ticks" },
-      xs.map((x) => svg("text", { x: left(x) + CELL.width / 2, y: foot + 17 }, String(x))),
-      ys.map((y) => svg("text", { class: "ytick", x: EDGE.left - 8, y: top(y) + CELL.height / 2 }, String(y))),
-      svg("text", { x: middle, y: foot + 40 }, names[0]),
-      svg("text", { x: 14, y: center, transform: `rotate(-90 14 ${center})` }, names[1]),
+      xs.map((x, i) => svg("text", { x: left(x) + CELL.width / 2, y: foot + 17, "font-size": sizeFor(across, CELL.width) }, across[i])),
+      ys.map((y, i) => svg("text", { class: "ytick", x: EDGE.left - 8, y: top(y) + CELL.height / 2, "font-size": sizeFor(upward, LABEL) }, upward[i])),
+      svg("text", { x: middle, y: foot + 40, "font-size": fitted(names[0], TEXT, xs.length * CELL.width) }, names[0]),
+      svg("text", { x: 14, y: center, transform: `rotate(-90 14 ${center})`, "font-size": side }, names[1]),
     ),
   );
+  return legible(root, width);
+}
+
+function scoreText(value: Maybe): string {
+  const text = significant(value);
+  return known(value) && text.length > LONGEST_NUMBER ? prefixed(value, 3) : text;
 }
 
 function cell(row: SweepRow, x: number, y: number, layer: Layer, best: boolean): SVGGElement {
   const [value] = row.score;
   const color = known(value) ? `${layer.scale}${binOf(layer, value)}` : "blank";
   const ink = known(value) ? `${color}i` : "onblank";
-  const text = significant(value);
+  const text = scoreText(value);
   // the cell's colour is on both sides of its frame, which is as dark as the page, or as light, where the cell is not
   const inset = best ? 5 : 3.5;
   const frame = { class: `${ink} frame ${best ? "best" : "alike"}`, x: x + inset, y: y + inset, width: CELL.width - 2 * inset, height: CELL.height - 2 * inset, rx: 2 };

@@ -155,7 +155,8 @@ function firstPlace(learned: Learned): Place {
 function visitSummary(visits: Value[]): string {
   const never = visits.filter((n) => n === 0).length;
   const where = never === 0 ? "every state was visited" : `${whole(never)} of ${whole(visits.length)} states never`;
-  return `the most visited state ${whole(extent(visits)?.[1])} times; ${where}.`;
+  const most = extent(visits)?.[1];
+  return `the most visited state ${whole(most)} ${most === 1 ? "time" : "times"}; ${where}.`;
 }
 
 function errorSummary(errors: Value[]): string {

@@ -1,13 +1,15 @@
 // Three and more hyper-parameters that were swept together as parallel coordinates: one line for each setting.
 import { el, svg } from "../shared/dom";
 import { robustExtent, ticks, type Range } from "../shared/scales";
-import { known, prefixed } from "../shared/text";
+import { known, prefixed, widest } from "../shared/text";
 import type { Sweep, SweepRow } from "./data";
-import { distinct, FEW } from "./grid";
+import { distinct, FEW, written } from "./grid";
 
 const GAP = 210;
 const HEIGHT = 300;
 const EDGE = { left: 64, right: 72, top: 44, bottom: 18 };
+// the size of its text in report.css
+const TEXT = 13;
 // lines through the same value lie side by side on this share of the room that the value has
 const SPREAD = 0.6;
 // the low end of the scale is hard to see as a thin line on the page
@@ -26,12 +28,13 @@ export function sweepLines(sweep: Sweep, score: string, bins: number): HTMLEleme
   const varied = names.map((_, side) => side).filter((side) => distinct(rows.map((row) => row.values[side])).length > 1);
   const { range } = robustExtent(rows.map((row) => row.score[0]));
   const axes = [...varied.map((side) => axisOf(names[side], rows, side)), scoreAxis(score, rows, range)];
-  const width = EDGE.left + (axes.length - 1) * GAP + EDGE.right;
+  const [before, after] = [roomOf(axes[0], EDGE.left), roomOf(axes[axes.length - 1], EDGE.right)];
+  const width = before + (axes.length - 1) * GAP + after;
   const height = EDGE.top + HEIGHT + EDGE.bottom;
   // where most settings tie, thick lines are a blob and mark nothing
   const marked = 2 * tied <= rows.length ? Math.max(1, tied) : 0;
   const ways = rows.map((row, rank) => way(axes, rank, colorOf(row, range, bins), rank < marked));
-  const picture = svg("svg", { class: "parallel", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `${score} over ${names.join(", ")}; the table below has the numbers` },
+  const picture = svg("svg", { class: "parallel", viewBox: `${EDGE.left - before} 0 ${width} ${height}`, width, height, role: "img", "aria-label": `${score} over ${names.join(", ")}; the table below has the numbers` },
     axes.map((_, i) => svg("line", { class: "axis", x1: left(i), x2: left(i), y1: EDGE.top, y2: EDGE.top + HEIGHT })),
     // the best ones lie above the others
     ways.reverse(),
@@ -45,6 +48,11 @@ export function sweepLines(sweep: Sweep, score: string, bins: number): HTMLEleme
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `${score} of each setting` }, picture),
     el("p", { class: "note" }, `Each line is a setting, from its values to its ${score}${best}. Of the lines through one value, those with higher scores lie above.`),
   );
+}
+
+// What an axis at an end needs beside it.
+function roomOf({ labels }: Axis, least: number): number {
+  return Math.max(least, 8 + widest(labels.map(([, text]) => text), TEXT));
 }
 
 function left(axis: number): number {
@@ -64,7 +72,8 @@ function axisOf(name: string, rows: SweepRow[], side: number): Axis {
       heights[rank] = middle(value) + ((i + 0.5) / through.length - 0.5) * SPREAD * room;
     });
   }
-  return { name, heights, labels: values.map((value) => [middle(value), String(value)]) };
+  const texts = written(values);
+  return { name, heights, labels: values.map((value, i) => [middle(value), texts[i]]) };
 }
 
 function scoreAxis(score: string, rows: SweepRow[], [low, high]: Range): Axis {

@@ -2,6 +2,11 @@
 export const MINUS = "\u2212";
 export const DASH = "\u2013";
 const HUGE = 1e15;
+const UNITS = [[1e15, " P"], [1e12, " T"], [1e9, " G"], [1e6, " M"], [1e3, " k"]] as const;
+// how wide a character is at most, on average, as a share of its size
+const CHARACTER = 0.66;
+// in so many digits no two different numbers are the same
+const ALL_DIGITS = 17;
 
 // A number that may be unknown: NaN and infinities are null in JSON.
 export type Maybe = number | null | undefined;
@@ -35,12 +40,27 @@ export function whole(x: Maybe): string {
   return known(x) && Number.isInteger(x) ? x.toLocaleString("en").replace("-", MINUS) : significant(x);
 }
 
-// A number on an axis: 0.5, 20 k, 1.5 M.
-export function prefixed(x: number): string {
-  const size = Math.abs(x);
-  const [limit, unit] = ([[1e9, " G"], [1e6, " M"], [1e3, " k"]] as const).find(([least]) => size >= least) ?? [1, ""];
-  const text = String(Number((size / limit).toPrecision(unit ? 3 : 6)));
-  return (x < 0 ? MINUS : "") + text + unit;
+// A number on an axis: 0.5, 20 k, 1.5 M, 1e28; in full, since `ticks` are round numbers, or in so many digits.
+export function prefixed(x: number, digits = 12): string {
+  const sign = x < 0 ? MINUS : "";
+  const size = Number(Math.abs(x).toPrecision(digits));
+  if (size >= 1e18 || (size > 0 && size < 1e-4)) return sign + size.toExponential().replace("e+", "e");
+  const [limit, unit] = UNITS.find(([least]) => size >= least) ?? [1, ""];
+  return sign + Number((size / limit).toPrecision(digits)) + unit;
+}
+
+// Different numbers in three digits each, or in as many as tell them apart.
+export function apart(numbers: readonly number[], write: (x: number, digits: number) => string): string[] {
+  const texts = (digits: number): string[] => {
+    const written = numbers.map((x) => write(x, digits));
+    return digits === ALL_DIGITS || new Set(written).size === numbers.length ? written : texts(digits + 1);
+  };
+  return texts(3);
+}
+
+// How wide the longest text may be, in letters of a size.
+export function widest(texts: readonly string[], size: number): number {
+  return CHARACTER * size * Math.max(0, ...texts.map((text) => text.length));
 }
 
 // With as many decimals as numbers of this size need.
