@@ -425,3 +425,30 @@ def test_version_and_help_are_commands(capsys):
     with pytest.raises(SystemExit):
         main(["help", "resume"])
     assert "usage: kousoku resume" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("agent", "word", "told"),
+    [
+        ("sac", "--train-freq", "agents with a replay buffer have `update_ratio` for it"),
+        ("sac", "--gradient-steps", "use '--update-ratio', gradient steps for each environment step"),
+        ("sac", "--target-update-interval", "the target follows by `tau` at each update"),
+        ("ppo", "--capture-video", "the report of a run has a film"),
+        ("ppo", "--save-model", "every run saves what it learned"),
+        ("ppo", "--wandb-project-name", "use '--log', with the value wandb"),
+        ("ppo", "--exp-name", "use '--out', the run folder"),
+        ("ppo", "--reset-num-timesteps", "use '--init-from'"),
+        ("ppo", "--clip-vloss", "use '--value-clip', how far a value may move"),
+        ("ppo", "--policy-kwargs", "use '--hidden'"),
+        ("ppo", "--env", "agent and environment are told by their places"),
+        ("ppo", "--rate", "did you mean '--learning-rate'?"),
+        ("ppo", "--gravity", "did you mean '--env.gravity'?"),
+        ("ppo", "--evry", "known: --steps, "),
+    ],
+)
+def test_words_of_other_libraries_lead_to_what_does_it_here(agent, word, told, capsys):
+    env = "CartPole-v1" if agent == "ppo" else "Pendulum-v1"
+    assert main(["train", agent, env, "--out", "run", word, "3"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"kousoku: option: got '{word}'; {told}")
+    assert not Path("run").exists()

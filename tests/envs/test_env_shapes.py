@@ -1,5 +1,7 @@
 """What train, resume and evaluate ask of an environment before anything is compiled or written."""
 
+import inspect
+import json
 import os
 import warnings
 from collections.abc import Callable
@@ -16,6 +18,7 @@ import kousoku as ks
 from kousoku import Box, Dict, Discrete, MultiDiscrete, Timestep
 from kousoku.core.env_shapes import check_shapes
 from kousoku.core.errors import ConfigError
+from kousoku.core.own_line import own_line
 from kousoku.envs.contract import ContractError
 
 
@@ -127,7 +130,15 @@ BROKEN = {
     "a list": (returned("step", list), "step must return (state, Timestep), got list"),
     "None": (returned("step", lambda r: None), "step must return (state, Timestep), got NoneType"),
     "Python's if": (returned("step", python_if), "step: a value that is not known before it runs decides what Python"),
-    "NumPy": (returned("step", numpy_on_a_tracer), "step: a value that is not known before it runs decides"),
+    "NumPy": (returned("step", numpy_on_a_tracer), "step: NumPy is given a value that is not known before it runs"),
+    "int()": (
+        returned("step", lambda r: (int(r[0]), r[1])),
+        "step: a value that is not known before it runs has to be a number of Python's, as for int(), float(), .item()",
+    ),
+    "a text in the state": (
+        returned("reset", lambda r: ({"name": "x", "at": r[0]}, r[1])),
+        "reset: state['name'] is 'x', which is no array; a static field of the environment may hold it;",
+    ),
     "an index of a list": (returned("step", lambda r: ([1, 2][r[0]], r[1])), f"step: {COUNT}"),
     "Python's range": (returned("step", lambda r: (range(r[0]), r[1])), f"step: {COUNT}"),
     "a part by conditions": (
@@ -465,3 +476,36 @@ def test_a_time_limit_that_is_worked_out_of_a_number_is_named():
             return int(self.seconds / 0.1)
 
     assert "time_limit depends on seconds" in refused(Worked())
+
+
+class Misordered(Walk):
+    """Takes the arguments of a step in another order."""
+
+    def step(self, state, action, key):
+        return super().step(key, state, action)
+
+
+def test_arguments_in_another_order_are_named():
+    told = "step: its arguments are (state, action, key); write them as (key, state, action)"
+    assert refused(Misordered()) == f"env: got 'Misordered'; {told}; kousoku.check_env tells all"
+
+
+def test_the_line_of_ones_own_code_is_told():
+    lines, first = inspect.getsourcelines(raising)
+    at = f"(test_env_shapes.py, line {first + 1}: {lines[1].strip()})"
+    spoiled = Walk(returned("step", raising))
+    assert (
+        refused(spoiled)
+        == f"env: got 'Walk'; step: raised ZeroDivisionError: by hand {at}; kousoku.check_env tells all"
+    )
+    with pytest.raises(ks.ContractError) as caught:
+        ks.check_env(spoiled)
+    assert str(caught.value).endswith(f"step: raised ZeroDivisionError: by hand {at}")
+
+
+def test_an_error_of_none_of_ones_own_lines_has_no_line():
+    with pytest.raises(json.JSONDecodeError) as caught:
+        json.loads("[")
+    assert own_line(caught.value).endswith(': json.loads("[")')
+    inside = caught.value.__traceback__.tb_next
+    assert own_line(caught.value.with_traceback(inside)) == ""

@@ -14,6 +14,7 @@ from own_envs import OWN_ENVS
 
 import kousoku as ks
 from kousoku.agents import planning
+from kousoku.core.errors import RunWarning
 from kousoku.training.evaluation.film import is_drawable
 
 SMALL = """
@@ -154,3 +155,12 @@ def test_planners_move_nothing_that_is_not_meant_to_be():
 def test_films_move_nothing_that_is_not_meant_to_be(id):
     with jax.transfer_guard("disallow"):
         ks.animate(made(id), max_steps=3)
+
+
+def test_training_under_a_search_for_reused_keys_says_that_it_is_left_out():
+    with jax.debug_key_reuse(True):
+        with pytest.warns(RunWarning, match="^jax_debug_key_reuse: got True; training and evaluation switch it off"):
+            run = ks.train("q_learning", "GridWorld-v0", steps=100, seeds=2, out="", eval_episodes=2)
+        assert jax.config.jax_debug_key_reuse
+    plain = ks.train("q_learning", "GridWorld-v0", steps=100, seeds=2, out="", eval_episodes=2)
+    np.testing.assert_array_equal(run.q_values, plain.q_values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import FrozenInstanceError
 from functools import partial
@@ -15,6 +16,7 @@ from .env import Env, Finite
 from .env_leaves import DECIDES, deciding_numbers, is_traced, shaping_numbers, unhashable_leaves
 from .errors import ConfigError
 from .known_step import with_known_step
+from .own_line import own_line
 from .panel import check_panels
 from .spaces import LARGEST, Box, Dict, Discrete, MultiDiscrete, Space
 from .timestep import Timestep
@@ -24,8 +26,17 @@ SPACES = (Discrete, MultiDiscrete, Box, Dict)
 SPACE_NAMES = ("observation_space", "action_space")
 MEANINGS: tuple[tuple[Any, str], ...] = (
     (
-        (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError),
+        jax.errors.TracerBoolConversionError,
         "a value that is not known before it runs decides what Python does: use jnp.where or jax.lax.cond for `if`",
+    ),
+    (
+        jax.errors.TracerArrayConversionError,
+        "NumPy is given a value that is not known before it runs: use jax.numpy, and arrays of it",
+    ),
+    (
+        jax.errors.ConcretizationTypeError,
+        "a value that is not known before it runs has to be a number of Python's, as for int(), float(), .item() or a "
+        "shape: keep it an array, with .astype where it needs another dtype",
     ),
     (
         jax.errors.TracerIntegerConversionError,
@@ -76,7 +87,7 @@ def shape_problems(env: Env) -> Iterator[str]:
         ConfigError: as the environment itself does.
     """
     found = False
-    for problem in space_problems(env):
+    for problem in (*space_problems(env), *_order_problems(env)):
         found = True
         yield problem
     if found:
@@ -125,6 +136,14 @@ def space_problems(env: Env) -> Iterator[str]:
         yield f"time_limit is {limit!r}: use None or a whole number from 1 to {LARGEST}"
     else:
         yield from shaping_numbers(env, "time_limit")
+
+
+def _order_problems(env: Env) -> Iterator[str]:
+    """Gives one line for each method whose arguments have the right names in another order."""
+    for name in ("restart", "step"):
+        ours, theirs = (list(inspect.signature(getattr(kind, name)).parameters) for kind in (Env, type(env)))
+        if theirs != ours and sorted(theirs) == sorted(ours):
+            yield f"{name}: its arguments are ({', '.join(theirs[1:])}); write them as ({', '.join(ours[1:])})"
 
 
 def timestep_problems(where: str, env: Env, timestep: Timestep) -> Iterator[str]:
@@ -180,6 +199,12 @@ def _pair(where: str, result: Any) -> Any:
         _Broken: if it is not (state, Timestep).
     """
     if is_pair(result):
+        for path, leaf in jax.tree_util.tree_flatten_with_path(result)[0]:
+            if not (hasattr(leaf, "dtype") or isinstance(leaf, bool | int | float | complex)):
+                of_state = path[0] == jax.tree_util.SequenceKey(0)
+                part = "state" if of_state else "timestep"
+                fix = "; a static field of the environment may hold it" if of_state else ""
+                raise _Broken(f"{where}: {part}{jax.tree_util.keystr(path[1:])} is {leaf!r}, which is no array{fix}")
         return result
     kinds = f"a tuple of {len(result)}" if isinstance(result, tuple) else type(result).__name__
     raise _Broken(f"{where} must return (state, Timestep), got {kinds}")
@@ -212,11 +237,13 @@ def _needed(env: Env, method: Callable[..., Any], *args: Any) -> str:
 
 
 def said(error: Exception) -> str:
-    """Returns what an error in an environment's method means, or names it with the first line of its text."""
+    """Returns what an error in an environment's method means, or its name and first line, and where it arose."""
+    line = own_line(error)
+    where = f" ({line})" if line else ""
     for kinds, meaning in MEANINGS:
         if isinstance(error, kinds):
-            return meaning
-    return f"raised {type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+            return meaning + where
+    return f"raised {type(error).__name__}: {(str(error).splitlines() or [''])[0]}{where}"
 
 
 def _first_problems(where: str, env: Env, result: Any, begun: Any) -> Iterator[str]:

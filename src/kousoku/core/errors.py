@@ -20,7 +20,7 @@ from typing import Any, TypeGuard
 
 from .synonyms import is_elsewhere, leading_to, meant
 
-ALIKE = 0.8
+ALIKE, RATHER_ALIKE = 0.8, 0.65
 """How alike two words have to be for the one to be a slip of the other, where they are no names of the same list."""
 LIBRARY = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -88,7 +88,7 @@ def shorten(value: object, limit: int = 60) -> str:
 def nearest(word: str, known: Iterable[str], count: int = 3, least: float = 0.5) -> list[str]:
     """Returns names that a user may have meant, best first: alike ones, then those of which it is a part, as "ucb" is.
 
-    Neither case nor the sign between parts counts.
+    Neither case, nor the sign between parts, nor dashes before them count.
 
     Args:
         word: what was written.
@@ -96,9 +96,9 @@ def nearest(word: str, known: Iterable[str], count: int = 3, least: float = 0.5)
         count: how many to return at most.
         least: how alike they have to be, of 1 for the same.
     """
-    folded, by_folded = word.casefold(), {name.casefold(): name for name in known}
+    folded, by_folded = word.casefold().lstrip("-"), {name.casefold().lstrip("-"): name for name in known}
     alike = difflib.get_close_matches(folded, by_folded, n=count, cutoff=least)
-    of_it = [name for name in by_folded if folded in re.split("[_-]", name) and name not in alike]
+    of_it = [name for name in by_folded if folded in re.split("[_.-]", name) and name not in alike]
     return [by_folded[name] for name in [*alike, *of_it][:count]]
 
 
@@ -230,7 +230,7 @@ def _hint(name: str, known: list[str]) -> str:
     theirs = nearest(name, [*known, *leading_to(known)], 1, ALIKE)
     if theirs and theirs[0] not in known:
         return meant(theirs[0], known) or ""
-    if close := nearest(name, known, 1, ALIKE if ours else 0.5):
+    if close := nearest(name, known, 1, ALIKE if ours else RATHER_ALIKE):
         return f"did you mean {close[0]!r}?"
     names = f"known: {', '.join(known) or 'none'}"
     return f"other agents or commands have it; {names}" if ours else names

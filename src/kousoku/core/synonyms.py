@@ -59,6 +59,8 @@ SAME: dict[str, tuple[str, ...]] = {
     "stdev_init": ("noise_std",),
     "stdev_max_change": ("max_std_change",),
     "replay_size": ("capacity",),
+    "policy_lr": ("learning_rate",),
+    "actor_lr": ("learning_rate",),
 }
 """{their name: ours with exactly the same meaning}: the first that the agent or the command has."""
 
@@ -69,6 +71,8 @@ OPEN: dict[str, tuple[str, ...]] = {
 
 _STEPS = ("steps", "environment steps of each agent in all")
 _DEVICES = ("devices", "their number; the variable JAX_PLATFORMS says of which kind")
+
+_RATIO = ("update_ratio", "gradient steps for each environment step")
 
 NEAR: dict[str, tuple[str, str]] = {
     "vf_coef": ("value_coefficient", "which weighs half the squared error; Stable-Baselines3's weighs all of it"),
@@ -112,6 +116,12 @@ NEAR: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("use_wandb", "track"), ("log", "with the value wandb")),
     **dict.fromkeys(("callback", "callbacks"), ("on_report", "a function that is called with each report")),
     "verbose": ("progress", "which shows a progress bar"),
+    **dict.fromkeys(("gradient_steps", "utd", "utd_ratio", "replay_ratio"), _RATIO),
+    **dict.fromkeys(("clip_vloss", "no_clip_vloss"), ("value_clip", "how far a value may move; none clips nothing")),
+    **dict.fromkeys(("exp_name", "run_name", "tb_log_name"), ("out", "the run folder")),
+    **dict.fromkeys(("wandb_project_name", "wandb_project", "wandb_entity"), ("log", "with the value wandb")),
+    "policy_kwargs": ("hidden", "the widths of the dense layers; `activation` and others have options of their own"),
+    "reset_num_timesteps": ("init_from", "which begins a new run with what another has learned"),
     **dict.fromkeys(("device", "gpus", "num_gpus", "use_cuda", "use_gpu"), _DEVICES),
 }
 """{their name: (ours, what ours is)}, where the two do not mean exactly the same; `use_x` stands for x, too."""
@@ -120,12 +130,31 @@ _GOES_ON = "`kousoku resume RUN` and ks.resume(RUN) go on with a run, as it was 
 _SWEEPS = "`kousoku sweep AGENT ENV --learning-rate 0.1,0.5` trains every combination"
 _PLACES = "agent and environment are told by their places, the agent first: kousoku train AGENT ENV"
 _EACH = "each setting and each of an agent's options has a name of its own, which `kousoku train AGENT --help` tells"
+_FILMED = "the report of a run has a film of its best agent, and `kousoku view RUN --film` makes others"
+_SAVED = "every run saves what it learned; `kousoku export RUN` makes a file of its policy"
+_NONE = "it needs none here; leave it out"
 OPTIONS_ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(
         ("resume", "resume_from", "resume_path", "resume_training", "restore", "restore_from", "continue"), _GOES_ON
     ),
     **dict.fromkeys(("sweep", "sweeps", "grid", "grid_search", "search_space"), _SWEEPS),
     **dict.fromkeys(("algo", "algorithm", "agent_id", "env_id", "env_name", "task"), _PLACES),
+    **dict.fromkeys(("env", "agent"), _PLACES),
+    **dict.fromkeys(("capture_video", "record_video", "save_video"), _FILMED),
+    **dict.fromkeys(("save_model", "save_policy", "upload_model", "hf_entity"), _SAVED),
+    **dict.fromkeys(("log_interval", "stats_window_size"), "`record_every` says of how many steps a report is"),
+    **dict.fromkeys(
+        ("optimize_memory_usage", "torch_deterministic", "rollout_buffer_class", "replay_buffer_class"), _NONE
+    ),
+    **dict.fromkeys(
+        ("use_sde", "sde_sample_freq", "action_noise"), "noise is the agent's own: see its page, or --help"
+    ),
+    **dict.fromkeys(("train_freq", "train_frequency"), "agents with a replay buffer have `update_ratio` for it"),
+    **dict.fromkeys(
+        ("target_update_interval", "target_network_frequency"), "the target follows by `tau` at each update"
+    ),
+    **dict.fromkeys(("callback", "callbacks"), "in Python, `on_report` of ks.train is called with each report"),
+    **dict.fromkeys(("no_cuda", "no_gpu"), "the variable JAX_PLATFORMS=cpu keeps it off a GPU"),
     **dict.fromkeys(("config", "config_file", "config_path", "cfg", "hparams", "hyperparams", "params"), _EACH),
 }
 """{their name: what does it here}, where no setting or option does."""

@@ -47,7 +47,8 @@ def check_env(env: Env, *, steps: int = 200, seed: int = 0) -> None:
     steps, seed = check_count("steps", steps), check_count("seed", seed, low=0)
     if not isinstance(env, Env):
         got = env.__name__ if isinstance(env, type) else type(env).__name__
-        fix = "subclass it" if env is Env else class_of(env) or door_for(env) or "subclass it"
+        by_id = f"kousoku.make({env!r}) makes it" if isinstance(env, str) else None
+        fix = "subclass it" if env is Env else by_id or class_of(env) or door_for(env) or "subclass it"
         raise ContractError(f"an environment must be a kousoku.Env, got {got}: {fix}")
     if isinstance(env, HostEnv):
         raise ContractError(f"{env.name} runs on the host, where the checks of its own library are for it")

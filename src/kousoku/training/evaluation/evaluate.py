@@ -20,6 +20,7 @@ from ...core.host import HostEnv
 from ...ops.long_sums import add, rest_for
 from ...ops.trees import select, to_device, tree_bytes
 from ..devices import pad_to, select_devices
+from ..guards.key_reuse import keys_unchecked
 from ..population import MemberNumbers, Population, first, member_of
 from .act import act_greedily
 from .on_host import EVALUATION_STREAM, evaluate_on_host
@@ -177,6 +178,7 @@ def _episode(
     return greedy_episode(agent, final, env, episode_key, program.max_steps)
 
 
+@keys_unchecked()
 def evaluate_population(
     population: Population,
     final: FinalState,

@@ -27,6 +27,7 @@ from ...core.spaces import Discrete, MultiDiscrete, Space
 from ...core.timestep import Timestep
 from ...core.wrapper import Wrapper, steps_per_action, unwrapped, unwrapped_action, unwrapped_state
 from ...ops.trees import arrays_on_device, to_device
+from ..guards.key_reuse import keys_unchecked
 from ..io.tree_io import pick_member
 from ..population import Population
 from .act import act_greedily, begin_carry
@@ -105,6 +106,7 @@ class _Greedy(eqx.Module):
         return act_greedily(self.agent, self.state, obs, carry, key, env.action_space)
 
 
+@keys_unchecked()
 def play(
     env: Env, act: Act, key: PRNGKeyArray, before: Any = None, carry: Any = (), max_steps: int = MAX_FRAMES
 ) -> Played:

@@ -24,6 +24,7 @@ from ..fine_tuning import TrainedMember, check_adoptable
 from ..guards.agent_numbers import check_agent_fields, check_agent_numbers
 from ..guards.finite_check import FiniteCheck
 from ..guards.interrupt import StopRequest, stop_on_signals
+from ..guards.key_reuse import keys_unchecked
 from ..guards.memory_check import check_episodes, check_memory
 from ..guards.spent_rate import tell_spent_rates
 from ..guards.trace_check import check_not_traced
@@ -47,6 +48,7 @@ from .results import Trained, TrainJob, collect, config_json, episodes_at_end, f
 MAX_HISTORY_BYTES = 2**31
 
 
+@keys_unchecked()
 def train(
     agent: Agent,
     env: Env,

@@ -1,0 +1,39 @@
+"""The line of a user's own code in which an error arose."""
+
+from __future__ import annotations
+
+import linecache
+import sysconfig
+import traceback
+from pathlib import Path
+
+_OURS = str(Path(__file__).resolve().parent.parent)
+_PYTHON = sysconfig.get_path("stdlib")
+_INSTALLED = ("site-packages", "dist-packages")
+LONGEST = 60
+"""Letters of a line of code that are shown."""
+
+
+def own_line(error: BaseException) -> str:
+    """Returns file, number and text of the innermost line that is the user's; "" where there is none.
+
+    Lines of this library, of installed ones and of Python are not.
+    """
+    frames = [(frame.f_code.co_filename, number) for frame, number in traceback.walk_tb(error.__traceback__)]
+    own = [(file, number) for file, number in frames if _is_own(file)]
+    if not own:
+        return ""
+    file, number = own[-1]
+    text = linecache.getline(file, number).strip()
+    name = file if file.startswith("<") else Path(file).name
+    shown = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return f"{name}, line {number}" + (f": {shown}" if shown else "")
+
+
+def _is_own(file: str) -> bool:
+    """Returns whether a file is the user's; code that was typed into a prompt is, made by a library it is not."""
+    if file.startswith("<"):
+        return file.startswith(("<stdin", "<string", "<ipython", "<doctest"))
+    path = Path(file)
+    installed = any(part in _INSTALLED for part in path.parts)
+    return not (installed or file.startswith((_OURS, _PYTHON)))
