@@ -20,6 +20,7 @@ import pytest
 import kousoku as ks
 from kousoku import api
 from kousoku.cli import main
+from kousoku.core import whole_file
 from kousoku.core.collector import TrainState
 from kousoku.core.errors import RunWarning
 from kousoku.training.io import array_store, checkpoints, files, tree_io
@@ -309,7 +310,7 @@ def test_what_comes_after_a_step_is_cut_off(run):
 @pytest.mark.parametrize("nth", range(1, 15))
 def test_a_full_disk_leaves_the_last_checkpoint_and_nothing_else(run, monkeypatch, nth):
     """The disk refuses the nth time that something has to reach it; each file does, and each folder."""
-    calls, flush = [], files.flush
+    calls, flush = [], whole_file.flush
 
     def full(path):
         calls.append(path)
@@ -317,7 +318,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_and_nothing_else(run, monkeypatc
             raise OSError(28, "No space left on device")
         flush(path)
 
-    monkeypatch.setattr(files, "flush", full)
+    monkeypatch.setattr(whole_file, "flush", full)
     with pytest.raises(OSError, match=r"No space left on device; the run can be resumed from .* at step 20: .*30'"):
         save(run, 30)
     assert steps(run) == [10, 20]
@@ -347,7 +348,7 @@ def _full(*_: object) -> None:
 
 
 def test_a_disk_that_is_full_at_the_first_checkpoint_promises_none(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "flush", _full)
+    monkeypatch.setattr(whole_file, "flush", _full)
     with pytest.raises(OSError, match=r"No space left on device; no checkpoint was saved before: .* from step 0"):
         save(tmp_path, 10)
     assert steps(tmp_path) == []

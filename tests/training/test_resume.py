@@ -21,6 +21,7 @@ from same_runs import TIMES, lines, same
 import kousoku as ks
 from kousoku import api
 from kousoku.cli import main
+from kousoku.core import whole_file
 from kousoku.core.errors import ConfigError, RunWarning
 from kousoku.nn import ActorCriticConfig, head_for
 from kousoku.training.config import TrainConfig
@@ -530,7 +531,7 @@ def test_two_in_one_folder_are_one_too_many(whole):
 
 
 def test_a_full_disk_stops_the_run_and_it_can_be_resumed(monkeypatch, whole, capsys):
-    flush = files.flush
+    flush = whole_file.flush
 
     def full(path):
         if "000000000600" in str(path):
@@ -538,7 +539,7 @@ def test_a_full_disk_stops_the_run_and_it_can_be_resumed(monkeypatch, whole, cap
         flush(path)
 
     with monkeypatch.context() as patch:
-        patch.setattr(files, "flush", full)
+        patch.setattr(whole_file, "flush", full)
         assert main(BEGIN) == 1
     left = "No space left on device; the run can be resumed from its last whole checkpoint, at step 400"
     assert capsys.readouterr().err == f"kousoku: {Path('run/checkpoints/000000000600')}: {left}\n"
@@ -579,7 +580,7 @@ def test_no_checkpoints_may_be_asked_for():
 
 KILLED = """
     import os, signal, sys
-    from kousoku.training.io import files
+    from kousoku.core import whole_file
     from kousoku.training.loop import host
     left = int(sys.argv[1])
     def counting(do):
@@ -590,7 +591,7 @@ KILLED = """
                 os.kill(os.getpid(), signal.SIGKILL)
             return do(*args, **named)
         return counted
-    host._advance, files.flush = counting(host._advance), counting(files.flush)
+    host._advance, whole_file.flush = counting(host._advance), counting(whole_file.flush)
     os.mkdir, os.rename, os.replace = map(counting, (os.mkdir, os.rename, os.replace))  # Orbax's too
     from kousoku.cli import main
     sys.exit(main(sys.argv[2:]))

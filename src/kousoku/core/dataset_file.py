@@ -15,6 +15,7 @@ from .dataset import ARRAYS, MARKS, Dataset, DatasetFile, absolute, named_arrays
 from .errors import ConfigError, shorten
 from .output_file import output_file
 from .spaces import Box, Dict, Discrete, MultiDiscrete, Space
+from .whole_file import write_whole
 
 ABOUT = "about"
 SPELT = "keys_spelt"
@@ -55,13 +56,12 @@ def save_dataset(data: Dataset, path: str | os.PathLike[str]) -> Dataset:
         {} if {path for name, value in held for path, _ in named_arrays(name, value)} == set(arrays) else {SPELT: True}
     )
     about = json.dumps({"format": FORMAT, "env": data.env, **spaces, **spelt})
-    part = target.with_name(target.name + ".part")
-    try:
+
+    def fill(part: Path) -> None:
         with part.open("wb") as file:
             np.savez(file, **{ABOUT: np.array(about)}, **arrays)  # pyright: ignore[reportArgumentType]
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
+
+    write_whole(target, fill)
     return dataclasses.replace(data, path=str(target))
 
 

@@ -11,6 +11,7 @@ from jaxtyping import Shaped
 
 from .output_file import output_file
 from .record import RunRecord, steps_of
+from .whole_file import write_whole
 
 OWN = ("step", "seconds", "seed", "metric", "value")
 
@@ -48,11 +49,14 @@ def write_csv(record: RunRecord, path: str | Path) -> Path:
     """
     target = output_file("path", path)
     columns = tidy_columns(record)
-    with target.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*(_cells(column) for column in columns.values()), strict=True))
-    return target
+
+    def fill(part: Path) -> None:
+        with part.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(zip(*(_cells(column) for column in columns.values()), strict=True))
+
+    return write_whole(target, fill)
 
 
 def _column(name: str) -> str:

@@ -15,6 +15,7 @@ from ..core.output_file import output_file
 from ..core.record import RunRecord
 from ..core.scene import Scene, Trajectory2d
 from ..core.scene3d import Trajectory3d
+from ..core.whole_file import write_text, write_whole
 from . import film2d, film3d, headline
 from .sidebyside import joined
 from .smil import moving_svg
@@ -79,13 +80,13 @@ class Animation:
         if at is not None and target.suffix.lower() != ".png":
             raise ConfigError("at", at, "only a still, .png, shows one frame")
         writers: dict[str, Callable[[], object]] = {
-            ".html": lambda: target.write_text(self.html(), encoding="utf-8", errors="replace", newline="\n"),
+            ".html": lambda: write_text(target, self.html()),
             ".gif": lambda: self._write_film(target, size),
             ".mp4": lambda: self._write_film(target, size),
             ".png": lambda: self._write_still(target, size, at),
         }
         if not self._solid:
-            writers[".svg"] = lambda: target.write_text(self.svg(size), encoding="utf-8")
+            writers[".svg"] = lambda: write_text(target, self.svg(size))
         if target.suffix.lower() not in writers:
             raise ConfigError("path", str(path), f"use a name that ends in {FORMATS_3D if self._solid else FORMATS}")
         writers[target.suffix.lower()]()
@@ -141,14 +142,15 @@ class Animation:
         rate = RATE_3D if self._solid else movie.RATE
         frames, seconds = movie.chosen(max(len(film) for film in self.films), self.seconds, rate)
         write = movie.write_gif if gif else movie.write_mp4
-        write(target, self.pictures(size, frames), seconds)
+        write_whole(target, lambda part: write(part, self.pictures(size, frames), seconds))
 
     def _write_still(self, target: Path, size: int, at: int | None) -> None:
         from .movie import png_bytes
 
         last = max(len(film) for film in self.films) - 1
         time = last if at is None else check_count("at", at, low=0, high=last)
-        target.write_bytes(png_bytes(next(self.pictures(size, [time]))))
+        picture = png_bytes(next(self.pictures(size, [time])))
+        write_whole(target, lambda part: part.write_bytes(picture))
 
     def _repr_html_(self) -> str:
         """Shows a drawing without a script, or the player in a frame of its own, in a notebook."""

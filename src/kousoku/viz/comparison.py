@@ -18,6 +18,7 @@ from ..core.errors import ConfigError, RunWarning, is_number
 from ..core.output_file import output_file
 from ..core.record import RunRecord
 from ..core.sweep_names import of_agent, of_env
+from ..core.whole_file import write_text
 from ..core.words import plural
 from ..ops.comparison import probability_of_improvement, runs_of
 from ..ops.statistics import MeanInterval, estimate_interval
@@ -138,8 +139,7 @@ class Comparison:
         from .comparison_page import comparison_html  # imported here: it draws, and Matplotlib is slow to load
 
         target = output_file("path", path)
-        target.write_text(comparison_html(self), encoding="utf-8", errors="replace", newline="\n")
-        return target
+        return write_text(target, comparison_html(self))
 
 
 def no_defaults(id: str) -> Mapping[str, Any]:

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..core.scene3d import Body3d, Contacts3d, Geom, Trajectory3d
+from ..core.whole_file import write_text
 from .encode import numbers
 from .film2d import START, STYLE, check_pace
 from .offline import asset, page_html
@@ -46,9 +47,7 @@ def page(trajectories: Sequence[Trajectory3d], title: str = "") -> str:
 
 def write(path: str | Path, trajectories: Sequence[Trajectory3d], title: str = "") -> Path:
     """Writes `page` to a file; returns its path."""
-    target = Path(path)
-    target.write_text(page(trajectories, title), encoding="utf-8")
-    return target
+    return write_text(Path(path), page(trajectories, title))
 
 
 def payload(trajectories: Sequence[Trajectory3d], title: str) -> dict[str, Any]:

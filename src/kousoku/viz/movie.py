@@ -16,6 +16,7 @@ from PIL import Image
 from scipy.spatial import KDTree
 
 from ..core.errors import ConfigError
+from ..core.whole_file import UNFINISHED
 
 Picture = UInt8[np.ndarray, "H W 3"]
 
@@ -68,7 +69,9 @@ def write_gif(target: Path, pictures: Iterable[Picture], seconds: float) -> None
         frames.append(frame)
     durations = _durations(len(frames), seconds)
     durations[-1] += round(1000 * LAST) if len(frames) > 1 else 0
-    frames[0].save(target, save_all=True, append_images=frames[1:], duration=durations, loop=0, optimize=False)
+    frames[0].save(
+        target, format="GIF", save_all=True, append_images=frames[1:], duration=durations, loop=0, optimize=False
+    )
 
 
 def _durations(count: int, seconds: float) -> list[int]:
@@ -88,8 +91,8 @@ def write_mp4(target: Path, pictures: Iterable[Picture], seconds: float) -> None
     first = _even(next(frames))
     height, width = first.shape[:2]
     given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{1 / seconds:.6g}", "-i", "-"]
-    made = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-movflags", "+faststart", str(target)]
-    command = [program, "-y", "-loglevel", "error", *given, *made]
+    made = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-movflags", "+faststart", "-f", "mp4"]
+    command = [program, "-y", "-loglevel", "error", *given, *made, str(target)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stderr is not None
@@ -102,7 +105,7 @@ def write_mp4(target: Path, pictures: Iterable[Picture], seconds: float) -> None
             pass  # it has ended by itself, and says why
         trouble = process.stderr.read().decode(errors="replace")
     if process.returncode:
-        raise ConfigError("path", str(target), f"ffmpeg says: {' '.join(trouble.split()) or 'nothing'}")
+        raise ConfigError("path", _asked(target), f"ffmpeg says: {' '.join(trouble.split()) or 'nothing'}")
 
 
 def _ffmpeg(target: Path) -> str:
@@ -114,7 +117,12 @@ def _ffmpeg(target: Path) -> str:
         return importlib.import_module("imageio_ffmpeg").get_ffmpeg_exe()
     except (ImportError, RuntimeError):
         fix = "an .mp4 needs ffmpeg: install it, or `pip install imageio-ffmpeg`; .gif and .html need neither"
-        raise ConfigError("path", str(target), fix) from None
+        raise ConfigError("path", _asked(target), fix) from None
+
+
+def _asked(target: Path) -> str:
+    """Returns the name of the file that was asked for, of one that is written beside it."""
+    return str(target).removesuffix(UNFINISHED)
 
 
 def _even(picture: Picture) -> UInt8[np.ndarray, "h w 3"]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from ..core.record import RunRecord
 from ..core.scene3d import Trajectory3d
+from ..core.whole_file import write_text, write_whole
 from . import REPORT, film2d, film3d, headline
 from .curve_data import primary_curve, returns_curve
 from .curves import plot_lengths, plot_returns
@@ -42,11 +44,9 @@ def write_report(record: RunRecord, path: str | Path) -> Path:
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
     for name, plot in _pictures(record).items():
-        plot(record).savefig(folder / f"{name}.png", dpi=PIXELS_PER_INCH)
-    target = folder / REPORT
-    part = folder / f"{REPORT}.part"
-    part.write_text(report_html(record), encoding="utf-8", errors="replace", newline="\n")
-    return part.replace(target)
+        figure = plot(record)
+        write_whole(folder / f"{name}.png", partial(figure.savefig, format="png", dpi=PIXELS_PER_INCH))
+    return write_text(folder / REPORT, report_html(record))
 
 
 def report_html(record: RunRecord) -> str:

@@ -20,10 +20,10 @@ from ...core.errors import ConfigError
 from ...core.host import Starts
 from ...core.output_file import output_file
 from ...core.spaces import Dict, Discrete, MultiDiscrete, Space
+from ...core.whole_file import write_whole
 from ...export.described import Described, Part
 from ...export.program import depends, trace
 from ...export.runtime import carry_of, parts_of
-from ..io import files
 from .act import act_greedily, begin_carry
 from .policy_functions import PolicyFunctions
 
@@ -152,8 +152,7 @@ class Policy:
             data = onnx_file(self.described())
         else:
             raise ConfigError("path", str(path), f"use a name that ends in {' or '.join(WRITERS)}")
-        files.write(target, lambda part: part.write_bytes(data))
-        return target
+        return write_whole(target, lambda part: part.write_bytes(data))
 
     def described(self) -> Described:
         """Returns the policy as a program with its inputs and outputs, for a file."""

@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from ...core import whole_file
 from ...core.errors import shorten
-from . import files
 
 PLAIN = re.compile(r"[\w .,=+@-]+", re.ASCII)
 """Names that mean themselves in any locale. Orbax looks for files by patterns, in which [0,1] is one character."""
@@ -58,7 +58,7 @@ def write(folder: Path, arrays: Sequence[np.ndarray]) -> None:
             gc.collect()  # what was left undone is told of by asyncio when it is removed, which is here
             raise refusal
     for path in (*folder.rglob("*"), folder):
-        files.flush(path)
+        whole_file.flush(path)
 
 
 def read(folder: Path, kinds: Kinds) -> list[np.ndarray]:

@@ -25,8 +25,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ...core import whole_file
 from ...core.collector import TrainState
 from ...core.errors import ConfigError, RunWarning
+from ...core.whole_file import UNFINISHED
 from . import array_store, files, former_checkpoints, provenance, tree_io
 from .run_progress import RunProgress
 
@@ -106,17 +108,17 @@ def save(run: Path, checkpoint: Checkpoint, keep: int) -> None:
     """
     step, parent = checkpoint.progress.step, run / FOLDER
     target = parent / f"{step:012d}"
-    part = target.with_name(target.name + files.UNFINISHED)
+    part = target.with_name(target.name + UNFINISHED)
     try:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
         _fill(part, checkpoint)
         _check_written(part, checkpoint)
-        files.flush(part)
+        whole_file.flush(part)
         if target.exists():
             shutil.rmtree(target)
         os.replace(part, target)
-        files.flush(parent)
+        whole_file.flush(parent)
     except BaseException as error:
         shutil.rmtree(part, ignore_errors=True)
         if isinstance(error, OSError):
@@ -206,7 +208,7 @@ def cut_back(run: Path, step: int) -> None:
     for folder in _folders(run / FOLDER):
         if int(folder.name) > step:
             _remove(folder)
-    for part in (run / FOLDER).glob(f"*{files.UNFINISHED}"):
+    for part in (run / FOLDER).glob(f"*{UNFINISHED}"):
         shutil.rmtree(part, ignore_errors=True)
 
 
@@ -338,7 +340,7 @@ def _best(found: list[Path]) -> Path | None:
 
 def _remove(folder: Path) -> None:
     """Removes a folder all at once, as far as a reader can see."""
-    part = folder.with_name(folder.name + files.UNFINISHED)
+    part = folder.with_name(folder.name + UNFINISHED)
     os.replace(folder, part)
     shutil.rmtree(part, ignore_errors=True)
 

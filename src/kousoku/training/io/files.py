@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import ConfigError
+from ...core.whole_file import write_whole
 
-UNFINISHED = ".part"
 GONE = "the run folder is gone, and all that was in it"
 INFINITIES = ("inf", "-inf")
 DAMAGE = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile)
@@ -100,7 +100,7 @@ def json_text(value: Any, indent: int | None = None) -> str:
 
 def write_bytes(path: Path, data: bytes, *, sync: bool = False) -> None:
     """Writes bytes."""
-    write(path, lambda part: part.write_bytes(data), sync=sync)
+    write_whole(path, lambda part: part.write_bytes(data), sync=sync)
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], *, sync: bool = False) -> None:
@@ -118,40 +118,7 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], *, sync: bool = F
         with part.open("wb") as file:
             np.savez(file, **dict(arrays))  # pyright: ignore[reportArgumentType]
 
-    write(path, fill, sync=sync)
-
-
-def write(path: Path, fill: Callable[[Path], object], *, sync: bool = False) -> None:
-    """Lets `fill` write a file beside `path`, then moves it there; where it fails, what was there stays.
-
-    Args:
-        path: the file.
-        fill: writes what it should hold.
-        sync: wait until the disk has it, so that it outlives a power cut and not just this process.
-    """
-    part = path.with_name(path.name + UNFINISHED)
-    try:
-        fill(part)
-        if sync:
-            flush(part)
-        os.replace(part, path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-
-
-def flush(path: Path) -> None:
-    """Waits until the disk has a file, or a folder's list of files; some systems know no such thing for folders."""
-    try:
-        handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    except PermissionError:
-        if path.is_dir():
-            return
-        raise
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    write_whole(path, fill, sync=sync)
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:

@@ -16,7 +16,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from ...core.errors import ConfigError
-from .files import write_json
+from .files import Location, write_json
+from .held_folder import HeldFolder
 
 LOCK = "lock.json"
 """The owner's process number and machine, while there is one."""
@@ -25,8 +26,8 @@ HELD = "lock"
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Holds a folder's lock, wherever the working folder goes meanwhile.
+def locked(folder: Path) -> Iterator[HeldFolder]:
+    """Holds a folder's lock, wherever the working folder or the folder itself goes meanwhile.
 
     Raises:
         ConfigError: if another run holds it, naming its process; or if the folder cannot be locked.
@@ -41,18 +42,19 @@ def locked(folder: Path) -> Iterator[None]:
         raise ConfigError(
             "run folder", str(folder), f"it cannot be locked; choose one on another disk ({error})"
         ) from error
-    place = folder.absolute()
     with contextlib.ExitStack() as stack:
         stack.enter_context(lock)
+        held = HeldFolder(Location.of(folder))
+        stack.callback(held.close)
         if os.name != "nt":  # there an open file cannot be removed, and the library does it afterwards
-            stack.callback((place / HELD).unlink, missing_ok=True)
+            stack.callback(held.remove, HELD)
         pid, host = _owner(folder)
         if host != platform.node():
             fix = f"whether process {pid} lives cannot be seen from here; if it does not, delete {folder / LOCK}"
             raise ConfigError("run folder", str(folder), f"a run on {host or 'another machine'} holds it: {fix}")
-        stack.callback((place / LOCK).unlink, missing_ok=True)
+        stack.callback(held.remove, LOCK)
         write_json(folder / LOCK, {"pid": os.getpid(), "host": host})
-        yield
+        yield held
 
 
 def _owner(folder: Path) -> tuple[int, str]:

@@ -29,6 +29,7 @@ from ..evaluation.film import Film, member_film
 from ..guards.interrupt import StopRequest
 from ..io import provenance, run_folder
 from ..io.files import Location
+from ..io.held_folder import HeldFolder
 from ..io.run_progress import RunProgress
 from ..io.tree_io import pick_member, to_arrays
 from ..metrics.metric_sums import MetricSums
@@ -67,7 +68,7 @@ class TrainJob:
         config: what to do.
         population: each member's numbers, environment and key.
         asked: all of it as JSON.
-        place: of the run folder; None to save nothing.
+        held: the run folder; None to save nothing.
         stop: whether somebody asked to stop.
     """
 
@@ -75,8 +76,17 @@ class TrainJob:
     config: TrainConfig
     population: Population
     asked: dict[str, Any]
-    place: Location | None
+    held: HeldFolder | Location | None
     stop: StopRequest
+
+    @property
+    def place(self) -> Location | None:
+        """Where the run folder is now; None to save nothing.
+
+        Raises:
+            FileNotFoundError: if it is gone.
+        """
+        return self.held.place if isinstance(self.held, HeldFolder) else self.held
 
     @property
     def folder(self) -> Path | None:

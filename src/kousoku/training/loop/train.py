@@ -7,7 +7,6 @@ import dataclasses
 import warnings
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 import jax
@@ -32,6 +31,7 @@ from ..guards.transfers import check_transfers
 from ..io import checkpoints, compile_cache, files, folder_lock, provenance, run_folder, tree_io
 from ..io.checkpoints import Checkpoint
 from ..io.files import Location
+from ..io.held_folder import HeldFolder
 from ..io.run_progress import RunProgress
 from ..make_population import make_population, population_size
 from ..metrics.drain import drain_metrics
@@ -94,7 +94,8 @@ def train(
     loop = make_loop(agent, population, config)
     asked = config_json(agent, config, env_config) | told
     with contextlib.ExitStack() as stack:
-        place = _place(stack, config, asked, resume)
+        held = _held(stack, config, asked, resume)
+        place = None if held is None else held.place
         saved = None if resume is None else _last_checkpoint(resume)
         tell_spent_rates(agent, told["begun_for"], config.steps, config.sweep)
         if saved is not None and agent.learns_from.rounds_over_devices:
@@ -107,7 +108,7 @@ def train(
             files.write_json(place.absolute / run_folder.CONFIG, asked)
             checkpoints.cut_back(place.absolute, run.saved)
         stack.callback(loop.close)
-        job = TrainJob(agent, config, population, asked, place, stack.enter_context(stop_on_signals()))
+        job = TrainJob(agent, config, population, asked, held, stack.enter_context(stop_on_signals()))
         learn(loop, run, job, b"" if saved is None else saved.metrics)
         return finish(job, run.state, run.progress, run.failure)
 
@@ -151,17 +152,25 @@ def unfinished(
     )
 
 
-def _place(
+def _held(
     stack: contextlib.ExitStack, config: TrainConfig, asked: dict[str, Any], resume: Location | None
-) -> Location | None:
-    """Returns the place of the run folder, which is locked until the stack ends."""
+) -> HeldFolder | None:
+    """Returns the run folder, which is locked until the stack ends; None where nothing is to be saved."""
     if resume is None and config.out == "":
         return None
     name = f"{asked['agent']['id']}-{asked['env']['id']}"
     place = resume or Location.of(run_folder.make_folder(config.out, name, asked))
-    stack.enter_context(files.refusals_told(place, partial(checkpoints.what_is_left, place.absolute)))
-    stack.enter_context(folder_lock.locked(place.here))
-    return place
+    held: list[HeldFolder] = []
+
+    def what_is_left() -> str:
+        try:
+            return checkpoints.what_is_left(held[0].place.absolute if held else place.absolute)
+        except FileNotFoundError:
+            return files.GONE
+
+    stack.enter_context(files.refusals_told(place, what_is_left))
+    held.append(stack.enter_context(folder_lock.locked(place.here)))
+    return held[0]
 
 
 def _last_checkpoint(place: Location) -> Checkpoint | None:

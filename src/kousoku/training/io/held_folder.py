@@ -1,0 +1,83 @@
+"""A folder that a run is at work in: found again where it is moved, and never taken for another of its name."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+import warnings
+from pathlib import Path
+
+from ...core.errors import RunWarning
+from .files import Location
+
+TAKEN = "the run's own folder is gone, and another one has its name, which is left as it is"
+
+
+class HeldFolder:
+    """The folder of a run, from when it is locked on.
+
+    Args:
+        place: where it is then.
+    """
+
+    def __init__(self, place: Location) -> None:
+        self._place, self._handle = place, None
+        if os.name != "nt":  # where a folder that is in use cannot be moved
+            self._handle = os.open(place.absolute, os.O_RDONLY | os.O_DIRECTORY)
+        self._identity = _identity(os.stat(place.absolute))
+
+    def close(self) -> None:
+        """Lets go of it."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    @property
+    def place(self) -> Location:
+        """Where it is now. That it was moved is warned of.
+
+        Raises:
+            FileNotFoundError: if it is gone.
+        """
+        at = self._place.absolute
+        if _is(at, self._identity):
+            return self._place
+        moved = None if self._handle is None else _path_of(self._handle)
+        if moved is None or not _is(moved, self._identity):
+            why = TAKEN if os.path.lexists(at) else os.strerror(errno.ENOENT)
+            raise FileNotFoundError(errno.ENOENT, why, str(at))
+        text = f"the run folder {self._place.typed} was moved to {moved}; the run goes on there"
+        warnings.warn(text, RunWarning, stacklevel=2)
+        self._place = Location(moved, moved)
+        return self._place
+
+    def remove(self, name: str) -> None:
+        """Removes a file in it, if both are there still."""
+        with contextlib.suppress(FileNotFoundError):
+            (self.place.absolute / name).unlink()
+
+
+def _identity(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
+
+
+def _is(path: Path, identity: tuple[int, int]) -> bool:
+    """Returns whether this is the folder."""
+    try:
+        return _identity(os.stat(path)) == identity
+    except OSError:
+        return False
+
+
+def _path_of(handle: int) -> Path | None:
+    """Returns the path of an open folder; None where the system does not tell it."""
+    try:
+        if sys.platform == "darwin":
+            import fcntl
+
+            return Path(os.fsdecode(fcntl.fcntl(handle, fcntl.F_GETPATH, bytes(1024)).rstrip(b"\0")))
+        return Path(os.readlink(f"/proc/self/fd/{handle}"))
+    except OSError:
+        return None
