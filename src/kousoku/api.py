@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import os
 import signal
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ParamSpec, Protocol, overload, runtime_checkable
@@ -21,7 +22,7 @@ from .core.agent import Agent
 from .core.arguments import understood
 from .core.env import Env
 from .core.env_shapes import check_shapes
-from .core.errors import ConfigError, EnvError, check_count
+from .core.errors import ConfigError, EnvError, RunWarning, check_count
 from .core.wrapper import kind_of
 from .envs.ids import EnvId
 from .run import Evaluation as Evaluation
@@ -196,7 +197,12 @@ def resume(
     path = folder_of(path)
     config, place = run_folder.read_config(path), files.Location.of(path)
     folder = place.absolute
-    facts = run_folder.status(place.typed)
+    damaged = run_folder.damage(folder)
+    if damaged is not None and not checkpoints.last_step(folder):
+        raise damaged
+    if damaged is not None:
+        warnings.warn(f"{damaged.field} is damaged, and is made again", RunWarning, stacklevel=2)
+    facts = {} if damaged is not None else run_folder.status(place.typed)
     changes = {"steps": steps, "devices": devices, "progress": progress, "on_report": on_report}
     made_agent, made_env, asked = asked_again(path, config, agent, env, **changes)
     made_agent = made_agent.for_env(made_env.spec)
@@ -213,7 +219,7 @@ def resume(
         {"sources": config["sources"]} if "sources" in config else {}
     )
     if "sources" in told and steps is not None:
-        told["sources"]["run"]["steps"] = GIVEN
+        told["sources"].setdefault("run", {})["steps"] = GIVEN
     return _reported(run_training(made_agent, made_env, asked, config["env"], place, begin_with, told))
 
 

@@ -3,12 +3,15 @@
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import kousoku as ks
+from kousoku.core.errors import RunWarning
 from kousoku.training.io.folder_lock import HELD, LOCK, locked
 
 HOLD = """
@@ -93,3 +96,60 @@ def test_a_folder_that_cannot_be_locked_is_one_line(tmp_path):
     (tmp_path / HELD).mkdir()
     with pytest.raises(ks.ConfigError, match=r"it cannot be locked; choose one on another disk \(.*Is a directory"):
         locked(tmp_path).__enter__()
+
+
+def test_a_held_folder_is_found_where_it_was_moved_and_never_taken_for_another(tmp_path):
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    with locked(here) as held:
+        assert held.place.absolute == here
+        here.rename(there)
+        here.mkdir()
+        (here / LOCK).write_text("another's")
+        with pytest.warns(RunWarning, match=f"^the run folder {here} was moved to {there}; the run goes on there$"):
+            assert held.place.absolute == there
+        assert held.place.here == there, "told once"
+    assert not list(there.iterdir())
+    assert (here / LOCK).read_text() == "another's"
+
+
+def test_a_folder_that_is_gone_is_told_and_one_of_its_name_is_left_alone(tmp_path):
+    here = tmp_path / "here"
+    here.mkdir()
+    with locked(here) as held:
+        shutil.rmtree(here)
+        with pytest.raises(FileNotFoundError, match="No such file or directory"):
+            _ = held.place
+        here.mkdir()
+        (here / HELD).touch()
+        with pytest.raises(FileNotFoundError, match="the run's own folder is gone, and another one has its name"):
+            _ = held.place
+    assert [file.name for file in here.iterdir()] == [HELD]
+
+
+def test_a_run_whose_folder_is_moved_goes_on_there_and_leaves_the_one_that_took_its_name():
+    def move(report):
+        if report.step == 200:
+            os.rename("run", "moved")
+            ks.train("sarsa", "GridWorld-v0", steps=100, out="run", eval_episodes=2)
+
+    with pytest.warns(RunWarning, match="^the run folder run was moved to .*moved; the run goes on there$"):
+        run = ks.train(
+            *("q_learning", "GridWorld-v0"), steps=400, record_every=100, checkpoint_every=100, out="run",
+            eval_episodes=2, on_report=move,
+        )  # fmt: skip
+    assert run.path == Path("moved").absolute()
+    assert ks.load("moved").record.facts["steps"] == 400
+    assert Path("moved/report.html").is_file()
+    assert (ks.load("run").record.config["agent"]["id"], ks.load("run").record.facts["steps"]) == ("sarsa", 100)
+    assert sorted(os.listdir("run/checkpoints")) == ["000000000100"]
+
+
+def test_a_run_whose_folder_is_gone_leaves_the_one_that_took_its_name():
+    def remove(report):
+        shutil.rmtree("run")
+        ks.train("sarsa", "GridWorld-v0", steps=100, out="run", eval_episodes=2)
+
+    with pytest.raises(FileNotFoundError, match="another one has its name, which is left as it is"):
+        ks.train("q_learning", "GridWorld-v0", steps=400, out="run", eval_episodes=2, on_report=remove)
+    assert ks.load("run").record.config["agent"]["id"] == "sarsa"

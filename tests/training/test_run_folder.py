@@ -14,7 +14,7 @@ import pytest
 
 import kousoku as ks
 from kousoku.cli import main
-from kousoku.core.errors import RunWarning
+from kousoku.core.errors import ConfigError, RunWarning
 from kousoku.training.io import provenance, run_folder
 
 pytestmark = pytest.mark.films
@@ -297,3 +297,61 @@ def test_code_that_changed_is_told(monkeypatch):
     monkeypatch.setattr(provenance, "code_of", lambda kind: "other")
     with pytest.warns(RunWarning, match="the code of Pushed is not what the run was started with"):
         ks.resume("run", steps=32, env=Pushed())
+
+
+@pytest.mark.parametrize("name", ["tables.npz", "picture.json", "run.json"])
+@pytest.mark.parametrize("damage", [lambda path: path.write_bytes(b""), lambda path: (path.unlink(), path.mkdir())])
+def test_a_damaged_file_of_a_runs_end_is_made_again_from_its_last_checkpoint(name, damage):
+    made = ks.train("q_learning", "GridWorld-v0", steps=200, seeds=2, out="run", eval_episodes=2)
+    before = {file: (Path("run") / file).read_bytes() for file in ("tables.npz", "picture.json")}
+    damage(Path("run") / name)
+    told = rf"{name}: got 'a damaged file'; `kousoku resume` makes it again, from the last checkpoint$"
+    for look in (lambda: ks.load("run"), lambda: ks.evaluate("run")):
+        with pytest.raises(ConfigError, match=told):
+            look()
+    if (Path("run") / name).is_dir():
+        (Path("run") / name).rmdir()
+        (Path("run") / name).touch()
+    with pytest.warns(RunWarning, match=rf"{name} is damaged, and is made again$"):
+        again = ks.resume("run")
+    assert {file: (Path("run") / file).read_bytes() for file in before} == before
+    np.testing.assert_array_equal(again.q_values, made.q_values)
+    assert ks.load("run").record.facts["steps"] == 200
+
+
+def test_without_a_checkpoint_a_damaged_end_stays_as_it_is():
+    ks.train("q_learning", "GridWorld-v0", steps=200, out="run", eval_episodes=2, keep_checkpoints=0)
+    (Path("run") / "tables.npz").write_bytes(b"")
+    before = (Path("run") / "run.json").read_bytes()
+    with pytest.raises(ConfigError, match=r"tables\.npz: got 'a damaged file'; restore it or train again"):
+        ks.resume("run")
+    assert (Path("run") / "run.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("sources", None),
+        ("sources", {"run": None}),
+        ("sources", {"run": {"steps": 3}}),
+        ("sources", {"run": {}, "agent": 1}),
+        ("begun_for", None),
+        ("begun_for", "100"),
+        ("command", {"a": 1}),
+        ("init_from", {"a": 1}),
+        ("sweep", True),
+    ],
+)
+def test_an_edited_configuration_is_one_line(part, value):
+    ks.train("q_learning", "GridWorld-v0", steps=100, out="run", eval_episodes=0)
+    path = Path("run/config.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {part: value}))
+    for look in (lambda: ks.resume("run", steps=200), lambda: ks.load_policy("run")):
+        with pytest.raises(ConfigError, match=rf"^{part} in run/config.json: got "):
+            look()
+
+
+def test_runs_that_is_no_folder_is_named():
+    Path("runs").symlink_to("/nowhere/at/all")
+    with pytest.raises(ConfigError, match=r"^out: got 'runs'; name a folder that can be written"):
+        ks.train("q_learning", "GridWorld-v0", steps=100)

@@ -73,7 +73,7 @@ class FiniteCheck:
         floats = [i for i, leaf in enumerate(leaves) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
         candidates = [i for i in floats if not self.paths[i].startswith(UNWATCHED)]
         self.watched = tuple(i for i in candidates if self._is_finite(leaves[i]).all())
-        large = {i for i in self.watched if self.paths[i].startswith(KEPT) and leaves[i][0].size >= LARGE}
+        large = {i for i in self.watched if self.paths[i].startswith(KEPT) and leaves[i].size >= LARGE * len(leaves[i])}
         self.watched_often = tuple(i for i in self.watched if i not in large)
 
     def look(self, state: Any) -> NonFinite | None:

@@ -23,7 +23,7 @@ from ...core.whole_file import write_whole
 
 GONE = "the run folder is gone, and all that was in it"
 INFINITIES = ("inf", "-inf")
-DAMAGE = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile)
+DAMAGE = (OSError, ValueError, EOFError, KeyError, RecursionError, zipfile.BadZipFile)
 """What reading a damaged file may raise."""
 
 
@@ -148,7 +148,7 @@ def read_json(path: Path) -> dict[str, Any]:
         value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise
-    except (OSError, ValueError, RecursionError) as error:
+    except DAMAGE as error:
         raise _damaged(path, error) from error
     if not isinstance(value, dict):
         raise ConfigError(str(path), value, "restore it or train again: it should hold an object")

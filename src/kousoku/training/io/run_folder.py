@@ -21,6 +21,7 @@ from typing import Any, TextIO, TypeVar
 
 import numpy as np
 
+from ...core import whole_file
 from ...core.errors import ConfigError
 from ...core.output_file import file_stem, is_elsewhere
 from ...core.panel import Panel
@@ -72,15 +73,17 @@ def make_folder(out: str | None, name: str, asked: dict[str, Any]) -> Path:
         stem = f"{file_stem(name)}-{time.strftime('%Y%m%d-%H%M%S')}"
         for attempt in range(1000):
             folder = Path("runs") / (stem if attempt == 0 else f"{stem}-{attempt}")
+            folder.parent.mkdir(exist_ok=True)
             try:
-                folder.mkdir(parents=True)
+                folder.mkdir()
             except FileExistsError:
                 continue
             _claim(folder, str(folder), config)
             return folder
         raise ConfigError("out", stem, "name a folder with out=")
     except OSError as error:
-        raise ConfigError("out", out, f"name a folder that can be written ({error.strerror})") from error
+        asked = "runs" if out is None else out
+        raise ConfigError("out", asked, f"name a folder that can be written ({error.strerror})") from error
 
 
 def check_name(field: str, given: str | os.PathLike[str]) -> Path:
@@ -122,6 +125,8 @@ def _claim(folder: Path, given: str, config: bytes) -> None:
     try:
         with file:
             file.write(config)
+        whole_file.flush(folder / CONFIG)
+        whole_file.flush(folder)
     except BaseException:
         (folder / CONFIG).unlink()
         raise
@@ -139,13 +144,14 @@ def save(folder: Path, record: RunRecord, state_leaves: list[np.ndarray]) -> Non
     arrays |= {f"state/{i}": leaf for i, leaf in enumerate(state_leaves)}
     arrays |= {"member_seed": record.member_seed, "member_point": record.member_point}
     arrays |= {f"film/{name}": array for name, array in film_arrays(record.film).items()}
-    write_arrays(folder / TABLES, arrays)
+    write_arrays(folder / TABLES, arrays, sync=True)
     picture = {
         "panels": [dataclasses.asdict(panel) for panel in record.panels],
         "film": film_json(record.film),
     }
-    write_json(folder / PICTURE, picture)
-    write_json(folder / FACTS, {"format": FORMAT, **record.facts, "points": list(record.points)})
+    write_json(folder / PICTURE, picture, sync=True)
+    write_json(folder / FACTS, {"format": FORMAT, **record.facts, "points": list(record.points)}, sync=True)
+    whole_file.flush(folder)
 
 
 def load(path: str | Path) -> tuple[RunRecord, list[np.ndarray]]:
@@ -193,7 +199,25 @@ def read_config(path: str | Path) -> dict[str, Any]:
         if not isinstance(told, dict) or not isinstance(told.get("id"), str):
             fix = "restore it from a copy, or train again"
             raise ConfigError(f"{part} in {files.typed(path) / CONFIG}", told, fix)
+    for name, is_right in KINDS.items():
+        if name in config and not is_right(config[name]):
+            raise ConfigError(f"{name} in {files.typed(path) / CONFIG}", config[name], "restore it from a copy")
     return config
+
+
+def _is_sources(told: Any) -> bool:
+    """Returns whether this says of each part of a configuration where its settings are from."""
+    parts = told.values() if isinstance(told, dict) else [None]
+    return all(isinstance(part, dict) and all(isinstance(text, str) for text in part.values()) for part in parts)
+
+
+KINDS: dict[str, Callable[[Any], bool]] = {
+    "sources": _is_sources,
+    "begun_for": lambda told: isinstance(told, int),
+    **dict.fromkeys(("command", "init_from"), lambda told: told is None or isinstance(told, str)),
+    "sweep": lambda told: isinstance(told, dict),
+}
+"""{a part of the configuration that a run is not rebuilt by: whether it is of the right kind}."""
 
 
 def digest_of(asked: Any) -> str:
@@ -227,15 +251,27 @@ def has_ended(path: str | Path) -> bool:
     Not if it is on its way, was killed, or went on since.
     """
     folder = files.typed(path)
-    if not os.path.isfile(folder / FACTS):
-        return False
     facts = status(folder)
+    if not facts:
+        return False
     return facts.get("status") != UNFINISHED and checkpoints.last_step(folder) <= facts.get("steps", 0)
 
 
 def is_whole(folder: Path) -> bool:
     """Returns whether all files of a run's end are there."""
     return all(os.path.isfile(folder / name) for name in (FACTS, TABLES, PICTURE))
+
+
+def damage(folder: Path) -> ConfigError | None:
+    """Returns what is wrong with a file of a run's end that is there and cannot be read; None if nothing is."""
+    try:
+        status(folder)
+        for name, read in ((TABLES, read_arrays), (PICTURE, read_json)):
+            if os.path.lexists(folder / name):
+                _read(read, folder / name)
+    except ConfigError as error:
+        return error
+    return None
 
 
 def nothing_to_show(folder: Path) -> str | None:
@@ -254,9 +290,9 @@ def status(folder: Path) -> dict[str, Any]:
     Raises:
         ConfigError: if they are damaged.
     """
-    if not (folder / FACTS).is_file():
+    if not os.path.lexists(folder / FACTS):
         return {}
-    facts = read_json(folder / FACTS)
+    facts = _read(read_json, folder / FACTS)
     if not isinstance(facts.get("status"), str) or not isinstance(facts.get("steps"), int):
         told = {name: facts.get(name) for name in ("status", "steps")}
         raise ConfigError(str(folder / FACTS), told, "restore it, or delete it: `kousoku resume` makes it again")
@@ -266,6 +302,11 @@ def status(folder: Path) -> dict[str, Any]:
 def _read(read: Callable[[Path], T], path: Path) -> T:
     try:
         return read(path)
+    except ConfigError as error:
+        if checkpoints.last_step(path.parent):
+            fix = "`kousoku resume` makes it again, from the last checkpoint"
+            raise ConfigError(str(path), "a damaged file", fix) from error
+        raise
     except FileNotFoundError:
         ended = path.name != FACTS and (path.parent / FACTS).is_file()
         what = "`kousoku resume` makes it again" if ended else "`kousoku resume` goes on with it"
