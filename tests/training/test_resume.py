@@ -45,12 +45,23 @@ def _signals_end_no_test():
         yield
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def uninterrupted(tmp_path_factory):
     """A run that nobody stopped."""
     folder = tmp_path_factory.mktemp("whole") / "run"
     ks.train("q_learning", "GridWorld-v0", out=str(folder), **ASKED)
     return folder
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run that nobody stopped, for tests whose runs are not filmed."""
+    return uninterrupted(tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def filmed(tmp_path_factory):
+    """The same, for tests whose runs are."""
+    return uninterrupted(tmp_path_factory)
 
 
 class Killed(BaseException):
@@ -342,7 +353,7 @@ def test_a_run_may_be_given_a_smaller_goal_down_to_where_it_is(monkeypatch):
 @pytest.mark.films
 @pytest.mark.by_default("3")
 @pytest.mark.parametrize("keep", [3, 0])
-def test_killed_before_it_is_evaluated_a_run_is_unfinished_and_what_is_missing_is_made(monkeypatch, whole, keep):
+def test_killed_before_it_is_evaluated_a_run_is_unfinished_and_what_is_missing_is_made(monkeypatch, filmed, keep):
     with monkeypatch.context() as patch:
         patch.setattr(results, "_evaluated", lambda *args: kill())
         with pytest.raises(Killed):
@@ -350,13 +361,13 @@ def test_killed_before_it_is_evaluated_a_run_is_unfinished_and_what_is_missing_i
     with pytest.warns(RunWarning, match="has not come to its end" if keep else "was ended before it was evaluated"):
         run = ks.load("run")
     assert run.record.facts["status"] == "unfinished"
-    np.testing.assert_array_equal(run.q_values, ks.load(whole).q_values)
+    np.testing.assert_array_equal(run.q_values, ks.load(filmed).q_values)
     with pytest.warns(RunWarning, match="begins again from step 0") if not keep else contextlib.nullcontext():
         made = api.resume("run")
     assert made.record.facts["status"] == "finished"
     assert made.record.film is not None
     assert made.report.is_file()
-    np.testing.assert_array_equal(made.record.evaluation["return"], ks.load(whole).record.evaluation["return"])
+    np.testing.assert_array_equal(made.record.evaluation["return"], ks.load(filmed).record.evaluation["return"])
 
 
 ITERATIONS = {
@@ -652,8 +663,8 @@ def test_a_learner_from_rollouts_that_is_killed_ends_as_the_uninterrupted_one(tm
 @pytest.mark.films
 @pytest.mark.full("processes")
 @pytest.mark.parametrize("seed", range(8))
-def test_killed_at_many_random_points_it_ends_as_the_uninterrupted_one(tmp_path, whole, seed):
-    survives(tmp_path, [int(e) for e in np.random.default_rng(100 + seed).integers(12, 220, size=3)], whole)
+def test_killed_at_many_random_points_it_ends_as_the_uninterrupted_one(tmp_path, filmed, seed):
+    survives(tmp_path, [int(e) for e in np.random.default_rng(100 + seed).integers(12, 220, size=3)], filmed)
 
 
 class TestCheckpoints:
