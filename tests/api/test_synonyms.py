@@ -452,3 +452,21 @@ def test_words_of_other_libraries_lead_to_what_does_it_here(agent, word, told, c
     said = capsys.readouterr().err
     assert said.startswith(f"kousoku: option: got '{word}'; {told}")
     assert not Path("run").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--stop-on-nan=false"], "--stop-on-nan: got 'false'; it takes no value: write --stop-on-nan, or --no-stop"),
+        (["--no-progress=false"], "--no-progress: got 'false'; it takes no value; leave that out"),
+        (["--stop-on-nan", "maybe"], "argument: got 'maybe'; --stop-on-nan takes no value: write --stop-on-nan, or"),
+    ],
+)
+def test_a_switch_with_a_value_is_answered(words, told, capsys):
+    assert main(["train", "q_learning", "GridWorld-v0", "--steps", "50", "--out", "run", *words]) == 2
+    assert capsys.readouterr().err.startswith(f"kousoku: {told}")
+
+
+def test_two_dashes_alone_are_nothing(capsys):
+    assert main(["train", "--", "q_learning", "GridWorld-v0", "--", "--steps", "50", "--out", "run"]) == 0
+    assert "finished: 1 agent x 50 steps" in capsys.readouterr().out

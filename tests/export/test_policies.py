@@ -366,3 +366,27 @@ def test_from_training_to_a_file(capsys):
     assert main(["export", "run", "--out", "agent.txt"]) == 2
     with pytest.raises(ConfigError, match="member"):
         ks.load_policy("run", member=2)
+
+
+def test_a_wrong_carry_count_or_part_is_named_in_python_and_in_the_file(tmp_path):
+    agent = ks.make_agent("ppo", hidden=(8,), recurrent="gru", recurrent_size=8)
+    spec = ks.EnvSpec(ks.Dict({"pos": ks.Box(-1.0, 1.0, (1,)), "which": ks.Discrete(3)}), ks.Discrete(2))
+    policy = Policy(agent, agent.init(spec, jax.random.key(0)), spec)
+    module = imported(policy.save(tmp_path / "policy.py"))
+    obs = {"pos": [0.0], "which": 1}
+    for step, initial_carry, error in (
+        (policy.step, policy.initial_carry, ConfigError),
+        (module.step, module.initial_carry, ValueError),
+    ):
+        for carry in (None, 3, (["a"] * 8,), initial_carry(2), ()):
+            with pytest.raises(error, match=r"^carry: got "):
+                step(obs, carry)
+        for count in (-1, 1.5, "3", True):
+            with pytest.raises(error, match=r"^count: got .*; use a whole number of at least 0"):
+                initial_carry(count)
+        with pytest.raises(error, match=r"^observation\['which'\]: got '?3'?; use whole numbers from 0 to 2"):
+            step({"pos": [0.0], "which": 3}, initial_carry())
+        with pytest.raises(error, match=r"^observation\['pos'\]: got \(2,\); use an array of shape \(1,\)"):
+            step({"pos": [0.0, 0.0], "which": 1}, initial_carry())
+        assert step(obs, initial_carry())[0] in (0, 1)
+        assert len(initial_carry(0)[0]) == 0

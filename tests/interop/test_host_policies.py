@@ -60,7 +60,7 @@ def test_a_policy_speaks_the_numbers_of_the_environment(tmp_path):
     assert played(policy, Shop()) == run.record.evaluation["length"].max() == 4
     assert policy([1, 2, 3, 4]).tolist() == [2, 2, 2, 2]
     assert played(copy.deepcopy(policy), Shop()) == 4
-    with pytest.raises(ks.ConfigError, match=r"observation: got '0 to 0'; use whole numbers from 1 to 5"):
+    with pytest.raises(ks.ConfigError, match=r"observation: got 0; use whole numbers from 1 to 5"):
         policy(0)
     act = runpy.run_path(str(policy.save(tmp_path / "policy.py")))["act"]
     assert played(act, Shop()) == 4

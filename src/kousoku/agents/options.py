@@ -106,8 +106,8 @@ def _check_is_number_of(agent: Agent, name: str) -> None:
         fix = f"it is structure; sweep {', '.join(known)}, and train a run for each value of this one"
         raise ConfigError("sweep", name, fix)
     close = nearest(name, known, 1)
-    hint = f"did you mean {close[0]!r}?" if close else f"the numbers of this agent are {', '.join(known)}"
-    raise ConfigError("sweep", name, hint)
+    all_known = f"the numbers of this agent are {', '.join(known)}; those of an environment are written env.NAME"
+    raise ConfigError("sweep", name, f"did you mean {close[0]!r}?" if close else all_known)
 
 
 def _numbers(agent: Agent) -> list[str]:

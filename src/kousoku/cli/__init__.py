@@ -50,7 +50,10 @@ HELP = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit status."""
-    words, named = _split(list(sys.argv[1:] if argv is None else argv))
+    given = sys.argv[1:] if argv is None else argv
+    words, named = _split(
+        [word for word in given if word != "--"]
+    )  # options have names of their own, wherever they are
     if words[:1] == ["help"]:
         words = [*words[1:2], "--help"]
     if not words or words[0] in ("-h", "--help"):

@@ -13,7 +13,7 @@ import io
 import itertools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -140,7 +140,8 @@ def parse(command: str, description: str, options: Sequence[Option], words: Sequ
             raise
         raise ConfigError("options", " ".join(words), " ".join(trouble.getvalue().split())) from None
     if unknown:
-        raise ConfigError("argument", unknown[0], _one_too_many(words, unknown[0]))
+        switches = {option.flag for option in options if option.metavar == ""}
+        raise ConfigError("argument", unknown[0], _one_too_many(words, unknown[0], switches))
     switched = {word.replace("--no-", "--") for word in words}
     values = {option.name: getattr(read, option.name.replace(".", "__")) for option in options}
     given = {option.name for option in options if option.metavar or option.flag in switched}
@@ -171,8 +172,11 @@ def _with_yes_and_no(options: Sequence[Option], words: Sequence[str]) -> list[st
     ]
 
 
-def _one_too_many(words: Sequence[str], word: str) -> str:
+def _one_too_many(words: Sequence[str], word: str, switches: Collection[str]) -> str:
     """Says what to do with a word that belongs to no option; between several numbers of one there are commas."""
+    for flag, after in itertools.pairwise(words):
+        if after == word and flag in switches:
+            return f"{flag} takes no value: write {flag}, or --no-{flag[2:]}"
     for i, flag in enumerate(words):
         values = list(itertools.takewhile(lambda each: not each.startswith("--"), words[i + 1 :]))
         if flag.startswith("--") and word in values[1:] and all(map(_is_typed_number, values)):
@@ -233,8 +237,12 @@ def _check_words(options: Sequence[Option], flags: list[str], words: Sequence[st
     for i, word in enumerate(words):
         if not word.startswith("--"):
             continue
-        flag, equals, _ = word.partition("=")
+        flag, equals, value = word.partition("=")
         check_keys("option", [flag.rstrip("_").replace("_", "-")], known)
+        if equals and flag not in flags:
+            raise ConfigError(flag, value, "it takes no value; leave that out")
+        if equals and flag in switches:
+            raise ConfigError(flag, value, f"it takes no value: write {flag}, or --no-{flag[2:]}")
         value_missing = i + 1 == len(words) or words[i + 1].startswith("--")
         if not equals and value_missing and flag not in switches and not flag.startswith("--no-"):
             raise ConfigError(flag, ..., "give it a value")

@@ -130,7 +130,9 @@ class Box(eqx.Module):
         bounds, kind = (self.low, self.high), self.dtype.kind
         low, high = as_array(self.low), as_array(self.high)
         if not {low.shape, high.shape} <= {(), self.shape} or "O" in (low.dtype.kind, high.dtype.kind):
-            raise ConfigError("Box", bounds, f"use bounds that are one number, or of the shape {self.shape}")
+            fix = f"use bounds that are one number, or of the shape {self.shape}"
+            same = low.shape == high.shape and "O" not in (low.dtype.kind, high.dtype.kind) and self.shape == ()
+            raise ConfigError("Box", bounds, f"give the shape, too: Box(low, high, {low.shape})" if same else fix)
         if not np.all((low <= high) & (low < math.inf) & (high > -math.inf)):
             raise ConfigError("Box", bounds, "use low <= high, both numbers")
         if kind not in "iuf":

@@ -36,6 +36,7 @@ def act(obs):
 STEP = '''
 def initial_carry(count=None):
     """The carry at the start of an episode; with a count, of so many environments."""
+    count = count_of(count, refuse)
     return tuple(x.copy() if count is None else np.repeat(x[None], count, axis=0) for x in INITIAL_CARRY)
 
 
@@ -43,8 +44,8 @@ def step(obs, carry):
     """(action, carry for the next step) for an observation, or for a batch of them and of carries."""
     with np.errstate(all="ignore"):
         xs, single = parts_of(obs, PARTS, refuse)
-        carry = tuple(np.asarray(x)[None] for x in carry) if single else carry
-        action, *carry = program(*xs, *carry_of(carry, INITIAL_CARRY, len(xs[0]), refuse))
+        before = carry_of(carry, INITIAL_CARRY, None if single else len(xs[0]), refuse)
+        action, *carry = program(*xs, *before)
     return (action[0], tuple(x[0] for x in carry)) if single else (action, tuple(carry))
 '''
 
@@ -61,7 +62,11 @@ def numpy_file(policy: Described) -> str:
     body = [batch_line(names[0]), *writer.lines, f"return {outputs(writer, policy)}"]
     code = "\n".join(body)
     recurrent = bool(policy.initial_carry)
-    helpers = [*ALWAYS, *(["carry_of"] if recurrent else []), *(name for name in RARELY if f"{name}(" in code)]
+    helpers = [
+        *ALWAYS,
+        *(["carry_of", "count_of"] if recurrent else []),
+        *(name for name in RARELY if f"{name}(" in code),
+    ]
     step = "carry = policy.initial_carry(); action, carry = policy.step(obs, carry)"
     usage = step if recurrent else "policy.act(obs)"
     blocks = [

@@ -11,9 +11,9 @@ def array(dtype, shape, text):
     return np.frombuffer(base64.b64decode(text), np.dtype(dtype).newbyteorder("<")).astype(dtype).reshape(shape)
 
 
-def refuse(given, fix):
-    """Returns the error for an observation that cannot be used."""
-    return ValueError(f"observation: got {given}; {fix}")
+def refuse(given, fix, field="observation"):
+    """Returns the error for an observation, or something else, that cannot be used."""
+    return ValueError(f"{field}: got {given}; {fix}")
 
 
 def parts_of(obs, parts, refuse):
@@ -23,14 +23,15 @@ def parts_of(obs, parts, refuse):
     """
     found, batches = [], set()
     for names, shape, dtype, least, most in parts:
-        x = part_of(obs, names, refuse)
+        x, field = part_of(obs, names, refuse), "observation" + "".join(f"[{name!r}]" for name in names)
         if x.shape != shape and (x.ndim == 0 or x.shape[1:] != shape):
-            raise refuse(x.shape, f"use an array of shape {shape}, or a batch of them, {('N', *shape)}")
+            raise refuse(x.shape, f"use an array of shape {shape}, or a batch of them, {('N', *shape)}", field)
         if x.dtype.kind not in "biuf" or (most is not None and not np.all(are_whole(x))):
-            raise refuse(x.dtype.name, f"use {dtype}")
+            raise refuse(x.dtype.name, f"use {dtype}", field)
         given, x = x, x if most is None else within_32_bits(x)
         if most is not None and x.size and not (np.all(x >= least) and np.all(x <= most)):
-            raise refuse(f"{given.min()} to {given.max()}", f"use whole numbers from {least} to {most}")
+            told = f"{given.min()} to {given.max()}" if given.size > 1 else given.item()
+            raise refuse(told, f"use whole numbers from {least} to {most}", field)
         single = x.ndim == len(shape)
         batches.add(None if single else len(x))
         found.append((x[None] if single else x).astype(dtype))
@@ -71,15 +72,26 @@ def part_of(obs, names, refuse):
 
 
 def carry_of(carry, initial, count, refuse):
-    """Returns the carry of `count` environments, checked."""
+    """Returns the carry of `count` environments, checked; with an axis more, that of one where the count is None."""
+    fix = "use what initial_carry or the last step gave"
     if not isinstance(carry, (tuple, list)) or len(carry) != len(initial):
-        raise refuse("another kind of carry", "use what initial_carry or the last step gave")
-    found = [np.asarray(x, first.dtype) for x, first in zip(carry, initial, strict=True)]
-    if [x.shape for x in found] != [(count, *first.shape) for first in initial]:
-        shapes = [x.shape for x in found]
-        fix = f"use initial_carry({count}), or initial_carry() for a single observation"
-        raise refuse(f"a carry of shapes {shapes}", fix)
-    return found
+        raise refuse(f"{type(carry).__name__} {carry!r}"[:60], fix, "carry")
+    try:
+        found = [np.asarray(x, first.dtype) for x, first in zip(carry, initial, strict=True)]
+    except (TypeError, ValueError):
+        raise refuse("what are no numbers", fix, "carry") from None
+    axes = () if count is None else (count,)
+    if [x.shape for x in found] != [(*axes, *first.shape) for first in initial]:
+        wanted = "initial_carry() for one observation" if count is None else f"initial_carry({count}) for so many"
+        raise refuse(f"shapes {[x.shape for x in found]}", f"use {wanted}", "carry")
+    return [x[None] for x in found] if count is None else found
+
+
+def count_of(count, refuse):
+    """Returns a number of environments, checked; None for one without an axis."""
+    if count is None or (not isinstance(count, bool) and isinstance(count, (int, np.integer)) and count >= 0):
+        return count
+    raise refuse(repr(count), "use a whole number of at least 0, or nothing for one observation", "count")
 
 
 def logistic(x):

@@ -23,7 +23,7 @@ from ...core.spaces import Dict, Discrete, MultiDiscrete, Space
 from ...core.whole_file import write_whole
 from ...export.described import Described, Part
 from ...export.program import depends, trace
-from ...export.runtime import carry_of, parts_of
+from ...export.runtime import carry_of, count_of, parts_of
 from .act import act_greedily, begin_carry
 from .policy_functions import PolicyFunctions
 
@@ -112,20 +112,23 @@ class Policy:
         action, *after = self._apply(self._state, [*parts, *carry])
         return action, tuple(after)
 
-    def initial_carry(self, count: int | None = None) -> Carry:
-        """Returns the carry at the start of an episode; with a count, of so many environments."""
-        leaves = self._initial_carry()
+    def initial_carry(self, count: Any = None) -> Carry:
+        """Returns the carry at the start of an episode; with a count, of so many environments.
+
+        Raises:
+            ConfigError: for what is no count.
+        """
+        leaves, count = self._initial_carry(), count_of(count, _refuse)
         return tuple(x.copy() if count is None else np.repeat(x[None], count, axis=0) for x in leaves)
 
-    def step(self, obs: Any, carry: Carry) -> tuple[Any, Carry]:
+    def step(self, obs: Any, carry: Any) -> tuple[Any, Carry]:
         """Returns (action, carry for the next step), for an observation or a batch of them.
 
         Raises:
             ConfigError: for what is no observation, or a carry of another shape.
         """
         xs, single = parts_of(obs, self._parts, _refuse)
-        carry = tuple(np.asarray(x)[None] for x in carry) if single else carry
-        before = carry_of(carry, self._initial_carry(), len(xs[0]), _refuse)
+        before = carry_of(carry, self._initial_carry(), None if single else len(xs[0]), _refuse)
         action, *after = self._functions([*xs, *before])
         if single:
             action = jax.tree.map(lambda x: x[0], action)  # a number is a scalar, which may be a key of a dict
@@ -245,5 +248,5 @@ def gathered(space: Space, parts: Any) -> Any:
     return next(parts)
 
 
-def _refuse(given: Any, fix: str) -> ConfigError:
-    return ConfigError("observation", given, fix)
+def _refuse(given: Any, fix: str, field: str = "observation") -> ConfigError:
+    return ConfigError(field, given, fix)
