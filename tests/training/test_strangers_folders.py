@@ -15,6 +15,7 @@ from still import Still
 
 import kousoku as ks
 from kousoku import cli
+from kousoku.core.errors import RunWarning
 from kousoku.envs import ENVS
 from kousoku.training.io import run_folder
 
@@ -116,10 +117,11 @@ def test_a_damaged_configuration_is_named(run, function, config, field):
 @pytest.mark.parametrize("facts", [{"status": "finished"}, {"status": "finished", "steps": "many"}, {"steps": 3}])
 def test_damaged_facts_are_named(run, facts):
     (run / "run.json").write_text(json.dumps(facts))
-    with pytest.raises(ks.ConfigError, match=r"run\.json: got .*; restore it, or delete it: `kousoku resume` makes it"):
-        ks.resume(run)
-    (run / "run.json").unlink()
-    assert ks.resume(run).record.facts["status"] == "finished"
+    with pytest.raises(ks.ConfigError, match=r"run\.json: got .*; restore it, or let `kousoku resume` make it again"):
+        ks.load(run)
+    with pytest.warns(RunWarning, match=r"run\.json is damaged, and is made again$"):
+        assert ks.resume(run).record.facts["status"] == "finished"
+    assert ks.load(run).record.facts["status"] == "finished"
 
 
 def test_a_run_that_is_gone_on_with_takes_no_ids(run):

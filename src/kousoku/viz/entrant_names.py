@@ -23,7 +23,7 @@ def short_names(names: Sequence[str], longest: int = LONGEST) -> list[str]:
         >>> short_names(["sarsa of 0.1, a very long name", "ppo of 0.2, a very long name", "dqn"], 12)
         ['sarsa…g name', 'ppo o…g name', 'dqn']
         >>> short_names(["sarsa of 0.1, a very long name", "sarsa of 0.2, a very long name", "dqn"], 12)
-        ['1: sar… name', '2: sar… name', '3: dqn']
+        ['1: sar…name', '2: sar…name', '3: dqn']
     """
     if max(map(len, names), default=0) <= longest:
         return list(names)

@@ -295,7 +295,9 @@ def status(folder: Path) -> dict[str, Any]:
     facts = _read(read_json, folder / FACTS)
     if not isinstance(facts.get("status"), str) or not isinstance(facts.get("steps"), int):
         told = {name: facts.get(name) for name in ("status", "steps")}
-        raise ConfigError(str(folder / FACTS), told, "restore it, or delete it: `kousoku resume` makes it again")
+        raise ConfigError(
+            str(folder / FACTS), told, "restore it, or let `kousoku resume` make it again from a checkpoint"
+        )
     return facts
 
 
