@@ -2,10 +2,12 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import threading
 
+import jax
 import pytest
 from fast_compile import fast_compile_flags
 
@@ -173,3 +175,18 @@ def test_programs_for_several_devices_hold_no_address_of_their_process(seeds):
         text = lowered.as_text()
         assert "kousoku" in text, "a kernel is called"
         assert "CustomSPMDPartitioning" not in text
+
+
+def test_on_a_disk_that_is_nearly_full_nothing_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv(SWITCH, str(tmp_path))
+    monkeypatch.setattr(cache_folder, "_told_unwritten", threading.Event())
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage._replace(free=2**20))
+    before = jax.config.jax_compilation_cache_dir
+    jax.config.update("jax_compilation_cache_dir", None)
+    try:
+        with pytest.warns(UserWarning, match="are not kept: .*No space left on device"):
+            assert compile_cache.enable() is None
+        assert jax.config.jax_compilation_cache_dir is None
+    finally:
+        jax.config.update("jax_compilation_cache_dir", before)

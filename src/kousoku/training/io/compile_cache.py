@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 import platform
+import shutil
 import tempfile
 from importlib import metadata
 from pathlib import Path
 
 from ...compiler.llvm.object_cache import ObjectCache
 from ...core.cache_folder import cache_root, chosen_folder, is_off, warn_nothing_is_kept
+
+FEWEST_FREE = 2**25
+"""Bytes of a disk below which no program is kept: JAX would leave parts of programs, and warn of them ever after."""
 
 
 def cache_folder() -> Path | None:
@@ -42,6 +48,8 @@ def enable() -> Path | None:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):  # JAX would warn of each program that it cannot write
             pass
+        if shutil.disk_usage(folder).free < FEWEST_FREE:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
     except OSError as error:
         warn_nothing_is_kept(str(error))
         return None
