@@ -459,10 +459,14 @@ def test_words_of_other_libraries_lead_to_what_does_it_here(agent, word, told, c
     [
         (["--stop-on-nan=false"], "--stop-on-nan: got 'false'; it takes no value: write --stop-on-nan, or --no-stop"),
         (["--no-progress=false"], "--no-progress: got 'false'; it takes no value; leave that out"),
+        (
+            ["--epsilon", "linear"],
+            "--epsilon: got 'linear'; use a number or one of linear:START:END:STEPS, exponential:",
+        ),
         (["--stop-on-nan", "maybe"], "argument: got 'maybe'; --stop-on-nan takes no value: write --stop-on-nan, or"),
     ],
 )
-def test_a_switch_with_a_value_is_answered(words, told, capsys):
+def test_a_switch_with_a_value_and_half_a_schedule_are_answered(words, told, capsys):
     assert main(["train", "q_learning", "GridWorld-v0", "--steps", "50", "--out", "run", *words]) == 2
     assert capsys.readouterr().err.startswith(f"kousoku: {told}")
 

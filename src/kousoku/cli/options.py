@@ -361,7 +361,7 @@ def hyper_parameter(field: str, text: str, like: Any) -> Any:
     """
     if text.lower() in ("none", "null"):
         return None
-    if is_schedule(text):
+    if is_schedule(text) or (isinstance(like, float) and text.isalpha()):  # the latter is told how to write one
         return parse_schedule(field, text)
     if is_number(like) and (fraction := FRACTION.fullmatch(text)):
         return int(fraction[1]) / int(fraction[2])
