@@ -42,16 +42,24 @@ class HeldFolder:
             FileNotFoundError: if it is gone.
         """
         at = self._place.absolute
-        if _is(at, self._identity):
+        if self._is(at):
             return self._place
         moved = None if self._handle is None else _path_of(self._handle)
-        if moved is None or not _is(moved, self._identity):
+        if moved is None or not self._is(moved):
             why = TAKEN if os.path.lexists(at) else os.strerror(errno.ENOENT)
             raise FileNotFoundError(errno.ENOENT, why, str(at))
         text = f"the run folder {self._place.typed} was moved to {moved}; the run goes on there"
         warnings.warn(text, RunWarning, stacklevel=2)
         self._place = Location(moved, moved)
         return self._place
+
+    def _is(self, path: Path) -> bool:
+        """Returns whether this is the folder; asked of the opened one, as some file systems number folders anew."""
+        try:
+            own = self._identity if self._handle is None else _identity(os.fstat(self._handle))
+            return _identity(os.stat(path)) == own
+        except OSError:
+            return False
 
     def remove(self, name: str) -> None:
         """Removes a file in it, if both are there still."""
@@ -61,14 +69,6 @@ class HeldFolder:
 
 def _identity(found: os.stat_result) -> tuple[int, int]:
     return found.st_dev, found.st_ino
-
-
-def _is(path: Path, identity: tuple[int, int]) -> bool:
-    """Returns whether this is the folder."""
-    try:
-        return _identity(os.stat(path)) == identity
-    except OSError:
-        return False
 
 
 def _path_of(handle: int) -> Path | None:
