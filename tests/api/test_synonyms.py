@@ -458,7 +458,7 @@ def test_words_of_other_libraries_lead_to_what_does_it_here(agent, word, told, c
     ("words", "told"),
     [
         (["--stop-on-nan=false"], "--stop-on-nan: got 'false'; it takes no value: write --stop-on-nan, or --no-stop"),
-        (["--no-progress=false"], "--no-progress: got 'false'; it takes no value; leave that out"),
+        (["--no-progress=false"], "--no-progress: got 'false'; it takes no value: write --progress, or --no-progress"),
         (
             ["--epsilon", "linear"],
             "--epsilon: got 'linear'; use a number or one of linear:START:END:STEPS, exponential:",

@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from kousoku.core.whole_file import LONGEST, UNFINISHED, write_text, write_whole
+from kousoku.core.output_file import LONGEST
+from kousoku.core.whole_file import UNFINISHED, write_text, write_whole
 
 
 def fails(part):

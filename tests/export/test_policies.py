@@ -4,6 +4,8 @@ import ast
 import importlib.util
 import subprocess
 import sys
+from functools import partial
+from inspect import unwrap
 from pathlib import Path
 
 import equinox as eqx
@@ -377,7 +379,7 @@ def test_a_wrong_carry_count_or_part_is_named_in_python_and_in_the_file(tmp_path
     module = imported(policy.save(tmp_path / "policy.py"))
     obs = {"pos": [0.0], "which": 1}
     for step, initial_carry, error in (
-        (policy.step, policy.initial_carry, ConfigError),
+        (partial(unwrap(Policy.step), policy), partial(unwrap(Policy.initial_carry), policy), ConfigError),
         (module.step, module.initial_carry, ValueError),
     ):
         for carry in (None, 3, (["a"] * 8,), initial_carry(2), ()):

@@ -50,10 +50,7 @@ HELP = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit status."""
-    given = sys.argv[1:] if argv is None else argv
-    words, named = _split(
-        [word for word in given if word != "--"]
-    )  # options have names of their own, wherever they are
+    words, named = _split(list(sys.argv[1:] if argv is None else argv))
     if words[:1] == ["help"]:
         words = [*words[1:2], "--help"]
     if not words or words[0] in ("-h", "--help"):
@@ -97,14 +94,17 @@ def _usage() -> str:
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str]]:
-    """Returns the words without `--import` and what it names, which may stand anywhere, and the latter."""
+    """Returns the words without `--import` and what it names, which may stand anywhere, and the latter.
+
+    Nor are there `--` among them, which mean nothing here: what begins with dashes is always an option.
+    """
     others, named, waiting = [], [], iter(words)
     for word in waiting:
         if word == IMPORT:
             named.append(next(waiting, ""))
         elif word.startswith(f"{IMPORT}="):
             named.append(word.partition("=")[2])
-        else:
+        elif word != "--":
             others.append(word)
     return others, named
 

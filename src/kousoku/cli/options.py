@@ -176,12 +176,18 @@ def _one_too_many(words: Sequence[str], word: str, switches: Collection[str]) ->
     """Says what to do with a word that belongs to no option; between several numbers of one there are commas."""
     for flag, after in itertools.pairwise(words):
         if after == word and flag in switches:
-            return f"{flag} takes no value: write {flag}, or --no-{flag[2:]}"
+            return f"{flag} {_alone(flag)}"
     for i, flag in enumerate(words):
         values = list(itertools.takewhile(lambda each: not each.startswith("--"), words[i + 1 :]))
         if flag.startswith("--") and word in values[1:] and all(map(_is_typed_number, values)):
             return f"it stands alone; put commas between several values: {flag} {','.join(values)}"
     return "it is one too many; options begin with --"
+
+
+def _alone(switch: str) -> str:
+    """Says how a switch is written, or its opposite."""
+    name = switch.removeprefix("--no-").removeprefix("--")
+    return f"takes no value: write --{name}, or --no-{name}"
 
 
 def _is_typed_number(text: str) -> bool:
@@ -239,10 +245,8 @@ def _check_words(options: Sequence[Option], flags: list[str], words: Sequence[st
             continue
         flag, equals, value = word.partition("=")
         check_keys("option", [flag.rstrip("_").replace("_", "-")], known)
-        if equals and flag not in flags:
-            raise ConfigError(flag, value, "it takes no value; leave that out")
-        if equals and flag in switches:
-            raise ConfigError(flag, value, f"it takes no value: write {flag}, or --no-{flag[2:]}")
+        if equals and (flag in switches or flag not in flags):
+            raise ConfigError(flag, value, f"it {_alone(flag)}")
         value_missing = i + 1 == len(words) or words[i + 1].startswith("--")
         if not equals and value_missing and flag not in switches and not flag.startswith("--no-"):
             raise ConfigError(flag, ..., "give it a value")

@@ -10,12 +10,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 _HOMES = {
-    "api": ("Kernel", "compiles", "decide", "kernel", "on_arrays", "reason_against"),
+    "api": ("Kernel", "compiles", "decide", "few_lanes", "kernel", "on_arrays", "reason_against"),
     "config": ("kernels_are_on", "use_kernels"),
     "cost": ("Decision",),
     "explain": ("Explanation",),
     "fallback": ("KernelWarning",),
-    "host_kernel": ("LONGEST_CALL", "HostFunction", "HostKernel", "address", "addresses", "host_may_call"),
+    "host_kernel": ("HostFunction", "HostKernel", "address", "addresses", "host_may_call"),
     "llvm.target": ("host",),
     "primitive.any_lane": ("any_lane",),
 }
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .api import Kernel as Kernel
     from .api import compiles as compiles
     from .api import decide as decide
+    from .api import few_lanes as few_lanes
     from .api import kernel as kernel
     from .api import on_arrays as on_arrays
     from .api import reason_against as reason_against
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from .cost import Decision as Decision
     from .explain import Explanation as Explanation
     from .fallback import KernelWarning as KernelWarning
-    from .host_kernel import LONGEST_CALL as LONGEST_CALL
     from .host_kernel import HostFunction as HostFunction
     from .host_kernel import HostKernel as HostKernel
     from .host_kernel import address as address

@@ -17,7 +17,7 @@ from .config import kernels_are_on
 from .cost import Decision, weigh
 from .explain import Explanation, explain
 from .fallback import reason_of, warn_once
-from .host_kernel import HostKernel, host_kernel, host_may_call
+from .host_kernel import LONGEST_CALL, HostKernel, host_kernel, host_may_call
 from .jax_config import trace_affecting_config
 from .primitive.kernel_primitive import kernel_p
 from .tracing.devices import of_one_device
@@ -220,6 +220,19 @@ def on_arrays(function: Callable[..., Any], axis: str | None = None) -> Kernel:
         axis: the devices' name, over which it takes means; None where it takes none.
     """
     return kernel(function, arrays=True, axis_name=axis)
+
+
+def few_lanes(function: Callable[..., Any]) -> Callable[..., HostKernel | None]:
+    """Returns what makes a function's kernels for the host: of (number of lanes, in_axes, arguments of one lane).
+
+    Vectors lie along lanes, or along the arrays of a single one. There is none where XLA's program would be faster.
+    """
+    alone, among = on_arrays(function), kernel(function)
+
+    def made(lanes: int, in_axes: Sequence[Any], *args: Any) -> HostKernel | None:
+        return (alone if lanes == 1 else among).for_host(lanes, in_axes, *args, longest=LONGEST_CALL)
+
+    return made
 
 
 def decide(

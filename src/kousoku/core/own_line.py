@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import linecache
+import os
 import sysconfig
 import traceback
 from pathlib import Path
 
-_OURS = str(Path(__file__).resolve().parent.parent)
-_PYTHON = sysconfig.get_path("stdlib")
+from .errors import LIBRARY
+
+_PYTHON = sysconfig.get_path("stdlib") + os.sep
 _INSTALLED = ("site-packages", "dist-packages")
 LONGEST = 60
 """Letters of a line of code that are shown."""
@@ -36,4 +38,4 @@ def _is_own(file: str) -> bool:
         return file.startswith(("<stdin", "<string", "<ipython", "<doctest"))
     path = Path(file)
     installed = any(part in _INSTALLED for part in path.parts)
-    return not (installed or file.startswith((_OURS, _PYTHON)))
+    return not (installed or file.startswith((LIBRARY, _PYTHON)))

@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from .output_file import LONGEST
+
 UNFINISHED = ".part"
-LONGEST = 255
-"""Bytes of a file's name, in nearly all file systems."""
 
 
 def write_whole(path: Path, fill: Callable[[Path], object], *, sync: bool = False) -> Path:

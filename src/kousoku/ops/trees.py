@@ -88,6 +88,11 @@ def tree_bytes(tree: Any) -> int:
     return sum(_array_bytes(leaf) for leaf in jax.tree.leaves(tree))
 
 
+def is_key(leaf: Any) -> bool:
+    """Returns whether an array, or its shape, is one of random keys, which NumPy has no arrays of."""
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
 def _array_bytes(leaf: Any) -> int:
-    itemsize = 8 if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else leaf.dtype.itemsize
+    itemsize = 8 if is_key(leaf) else leaf.dtype.itemsize
     return int(np.prod(leaf.shape)) * itemsize

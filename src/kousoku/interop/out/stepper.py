@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool
 
@@ -21,6 +20,7 @@ from ...core.env_shapes import check_shapes
 from ...core.errors import ConfigError, check_count, check_keys
 from ...core.host import HostEnv
 from ...core.spaces import LARGEST
+from ...ops.trees import is_key
 from ...training.guards.memory_check import check_transitions
 from .actions import action_reader, read_one
 from .direct_call import DirectCall
@@ -199,7 +199,7 @@ class Stepper:
     def _in_place(self) -> list[Any]:
         """Returns the slots' state, from now on in arrays that may be written to, unless there are keys in it."""
         assert self._slots is not None
-        if all(isinstance(leaf, np.ndarray) for leaf in self._slots) or any(map(_is_key, self._slots)):
+        if all(isinstance(leaf, np.ndarray) for leaf in self._slots) or any(map(is_key, self._slots)):
             return self._slots
         self._slots = [np.array(leaf) for leaf in self._slots]
         return self._slots
@@ -253,7 +253,7 @@ class Programs:
         def of_one(tree: Any) -> Any:
             return jax.tree.map(lambda leaf: np.zeros(leaf.shape[1:], leaf.dtype), tree)
 
-        if any(map(_is_key, slots)):
+        if any(map(is_key, slots)):
             return None  # no arrays of NumPy's
         run = env_kernel(program.function, self._structure)
         given = jax.tree.unflatten(self._arrays_tree, arrays)
@@ -283,11 +283,6 @@ class Programs:
         some = [leaf[numbers] for leaf in slots]
         after, told = self._run(function, arrays, self.unflatten(some), actions)
         return [leaf.at[numbers].set(new) for leaf, new in zip(slots, after, strict=True)], told
-
-
-def _is_key(leaf: Any) -> bool:
-    """Returns whether an array is one of keys."""
-    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 @functools.lru_cache(maxsize=64)

@@ -112,7 +112,7 @@ class Policy:
         action, *after = self._apply(self._state, [*parts, *carry])
         return action, tuple(after)
 
-    def initial_carry(self, count: Any = None) -> Carry:
+    def initial_carry(self, count: int | None = None) -> Carry:
         """Returns the carry at the start of an episode; with a count, of so many environments.
 
         Raises:
@@ -121,7 +121,7 @@ class Policy:
         leaves, count = self._initial_carry(), count_of(count, _refuse)
         return tuple(x.copy() if count is None else np.repeat(x[None], count, axis=0) for x in leaves)
 
-    def step(self, obs: Any, carry: Any) -> tuple[Any, Carry]:
+    def step(self, obs: Any, carry: Carry) -> tuple[Any, Carry]:
         """Returns (action, carry for the next step), for an observation or a batch of them.
 
         Raises:

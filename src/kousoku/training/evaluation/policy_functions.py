@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from ...compiler import LONGEST_CALL, HostFunction, host_may_call, kernel, on_arrays
+from ...compiler import HostFunction, few_lanes, host_may_call
+from ...ops.trees import is_key
 
 KEPT = 16
 """Sizes of batches whose kernels are at hand."""
@@ -27,7 +27,7 @@ class PolicyFunctions:
     def __init__(self, apply: Callable[..., Any], learned: list[Any]) -> None:
         self._learned = learned
         self._program = jax.jit(jax.vmap(apply, in_axes=(None, 0)))
-        self._alone, self._among = on_arrays(apply), kernel(apply)
+        self._kernel_of = few_lanes(apply)
         self._of_size = functools.lru_cache(maxsize=KEPT)(self._of_like)
 
     def __call__(self, xs: list[np.ndarray]) -> tuple[Any, ...]:
@@ -40,10 +40,9 @@ class PolicyFunctions:
 
     def _of_like(self, count: int, kinds: Sequence[tuple[tuple[int, ...], np.dtype]]) -> HostFunction | None:
         """Returns the function of a batch of so many, whose parts are of these shapes and dtypes; None for XLA's."""
-        if count == 0 or any(jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) for leaf in self._learned):
+        if count == 0 or any(map(is_key, self._learned)):
             return None
         learned = jax.device_get(self._learned)
         of_one = [np.zeros(shape, dtype) for shape, dtype in kinds]
-        act = self._alone if count == 1 else self._among  # vectors along a layer, or along the batch
-        made = act.for_host(count, (None, 0), learned, of_one, longest=LONGEST_CALL)
+        made = self._kernel_of(count, (None, 0), learned, of_one)
         return None if made is None else HostFunction(made, learned)

@@ -82,8 +82,8 @@ def make_folder(out: str | None, name: str, asked: dict[str, Any]) -> Path:
             return folder
         raise ConfigError("out", stem, "name a folder with out=")
     except OSError as error:
-        name = "runs" if out is None else out
-        raise ConfigError("out", name, f"name a folder that can be written ({error.strerror})") from error
+        at = "runs" if out is None else out
+        raise ConfigError("out", at, f"name a folder that can be written ({error.strerror})") from error
 
 
 def check_name(field: str, given: str | os.PathLike[str]) -> Path:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ...core.errors import ConfigError
-from ...ops.trees import to_device
+from ...ops.trees import is_key, to_device
 
 Leaf = tuple[str, str, tuple[int, ...]]
 """(path, dtype in words, shape)."""
@@ -101,13 +100,13 @@ def _placed(leaf: jax.Array, array: np.ndarray) -> jax.Array:
 
 def _plain(leaf: Any) -> np.ndarray:
     """Returns a leaf as NumPy's; a dtype that NumPy does not know (bfloat16) as whole numbers of the same bits."""
-    array = np.asarray(jax.device_get(jax.random.key_data(leaf) if _is_key(leaf) else leaf))
+    array = np.asarray(jax.device_get(jax.random.key_data(leaf) if is_key(leaf) else leaf))
     return array.view(f"u{array.itemsize}") if array.dtype.kind == "V" else array
 
 
 def _like(leaf: Any, array: np.ndarray) -> jax.Array:
     """Returns the array as JAX's, with the leaf's dtype; a copy, which may be given away to a compiled program."""
-    if _is_key(leaf):
+    if is_key(leaf):
         return jax.random.wrap_key_data(to_device(array), impl=_implementation(leaf))
     return to_device(array.view(leaf.dtype) if np.dtype(leaf.dtype).kind == "V" else array)
 
@@ -121,8 +120,4 @@ def _implementation(leaf: Any) -> Any:
 
 def _words(leaf: Any) -> tuple[int, ...]:
     """Returns the shape of one element in a file: a key is several words."""
-    return jax.eval_shape(jax.random.key_data, jax.ShapeDtypeStruct((), leaf.dtype)).shape if _is_key(leaf) else ()
-
-
-def _is_key(leaf: Any) -> bool:
-    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return jax.eval_shape(jax.random.key_data, jax.ShapeDtypeStruct((), leaf.dtype)).shape if is_key(leaf) else ()

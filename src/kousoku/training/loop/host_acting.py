@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 
-from ...compiler import LONGEST_CALL, HostKernel, address, host_may_call
+from ...compiler import HostKernel, address, host_may_call
+from ...ops.trees import is_key
 from .host_programs import Acting, HostProgram, HostPrograms, act_shapes
 
 FEWEST_STEPS = 4
@@ -194,11 +194,10 @@ def _kernel_acting(
 ) -> KernelActing | None:
     """Returns acting by a kernel; None where there is none, or it would take too long."""
     given = act_shapes(program, numbers, agents)
-    if any(jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) for leaf in jax.tree.leaves(given)):
+    if any(map(is_key, jax.tree.leaves(given))):
         return None  # no arrays of NumPy's
     of_one = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), given)
-    act = programs.act_alone if slots == 1 else programs.act_in_slot  # vectors along a layer, or along slots
-    kernel = act.for_host(slots, (None, None, 0, 0, 0, 0), *of_one, longest=LONGEST_CALL)
+    kernel = programs.act_in_slot(slots, (None, None, 0, 0, 0, 0), *of_one)
     if kernel is None:
         return None
     return KernelActing(kernel, numbers, len(jax.tree.leaves(given[:2])), program.agent.learns_from.num_steps)

@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Int, Integer, Key, PRNGKeyArray, PyTree, UInt
 from ...collectors.env_kernel import EnvStructure
 from ...collectors.slot import EnvSlot, plain_slots
 from ...collectors.streams import Stream
-from ...compiler import kernel, on_arrays
+from ...compiler import few_lanes
 from ...core.agent import Agent
 from ...core.collector import EpisodeEnd, TakenSteps, TrainState
 from ...core.spaces import Space
@@ -96,8 +96,7 @@ class HostPrograms:
         self.acting_keys = jax.jit(partial(_acting_keys, program))
         self.seeds = jax.jit(partial(_seeds, program.agent.learns_from.num_envs))
         self.act = jax.jit(partial(_act, program), static_argnums=0, donate_argnums=2)
-        self.act_in_slot = kernel(_slot_acting(program))
-        self.act_alone = on_arrays(_slot_acting(program))
+        self.act_in_slot = few_lanes(_slot_acting(program))
         self.learn = jax.jit(partial(_learn, program), donate_argnums=2)
 
 
