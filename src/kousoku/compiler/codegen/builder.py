@@ -213,13 +213,17 @@ class Builder:
 
     # ---- conversions
 
+    def is_vector(self, a: Operand) -> bool:
+        """Returns whether an operand is a vector of a number for each lane."""
+        return a.varying and self.lanes > 1
+
     def opaque(self, a: Operand) -> Operand:
         """Returns a scalar integer behind an empty piece of assembly: LLVM does not see what it is computed from.
 
         For what a loop counts, where much is computed from it that is no address: LLVM's loop strength reduction writes
         sums of it in every way. Vectors and constants are no concern of that pass.
         """
-        if a.value is not None or (a.varying and self.lanes > 1):
+        if a.value is not None or self.is_vector(a):
             return a
         return self.define(a.type, a.varying, f'call {a.type} asm "", "=r,0"({a.type} {a.text})')
 

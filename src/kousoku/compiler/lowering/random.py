@@ -23,7 +23,7 @@ WRITTEN_OUT = 4
 def block(b: Builder, key: tuple[Operand, Operand], counter: tuple[Operand, Operand]) -> tuple[Operand, Operand]:
     """Returns two random words."""
     schedule = [*key, b.xor(b.xor(*key), int_constant(PARITY, I32))]
-    x, y = (b.add(b.opaque(word), part) for word, part in zip(counter, key, strict=True))
+    x, y = (b.add(word if b.is_vector(part) else b.opaque(word), part) for word, part in zip(counter, key, strict=True))
     for i in range(5):
         for distance in ROTATIONS[i % 2]:
             x = b.add(x, y)
