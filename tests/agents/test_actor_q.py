@@ -547,9 +547,12 @@ BAD = {
     "network": (["'mlp'", "None"], "use an ActorQConfig or a function"),
 }
 OF_SAC = {
-    "temperature": (["0.0", "-1.0", "float('inf')"], "use a number above 0|finite number above 0"),
+    "temperature": (
+        ["0.0", "-1.0", "float('inf')", "'auto'", "'auto_0.1'"],
+        "use a number above 0|finite number above 0|`learn_temperature` has it learned",
+    ),
     "learn_temperature": (["1"], "use True or False"),
-    "target_entropy": (["NAN", "float('inf')"], "use a number that is finite"),
+    "target_entropy": (["NAN", "float('inf')", "'auto'"], "use a number that is finite|leave it out: it is -A then"),
 }
 OF_TD3 = {
     name: (["-0.1", "NAN"], "use a number of at least 0")

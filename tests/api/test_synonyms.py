@@ -13,7 +13,7 @@ import kousoku as ks
 from kousoku.agents import AGENTS
 from kousoku.agents.options import in_our_names, option_names
 from kousoku.cli import COMMANDS, main
-from kousoku.cli.options import Option, number, numbers, parse
+from kousoku.cli.options import Option, hyper_parameter, number, numbers, parse
 from kousoku.core import synonyms
 from kousoku.core.errors import ConfigError, check_keys
 from kousoku.envs import ENVS
@@ -441,6 +441,7 @@ def test_version_and_help_are_commands(capsys):
         ("ppo", "--clip-vloss", "use '--value-clip', how far a value may move"),
         ("ppo", "--policy-kwargs", "use '--hidden'"),
         ("ppo", "--env", "agent and environment are told by their places"),
+        ("sac", "--policy-frequency", "use '--policy-delay', gradient steps of the critics for each of the actor's"),
         ("ppo", "--rate", "did you mean '--learning-rate'?"),
         ("ppo", "--gravity", "did you mean '--env.gravity'?"),
         ("ppo", "--evry", "known: --steps, "),
@@ -469,6 +470,23 @@ def test_words_of_other_libraries_lead_to_what_does_it_here(agent, word, told, c
 def test_a_switch_with_a_value_and_half_a_schedule_are_answered(words, told, capsys):
     assert main(["train", "q_learning", "GridWorld-v0", "--steps", "50", "--out", "run", *words]) == 2
     assert capsys.readouterr().err.startswith(f"kousoku: {told}")
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ("--tau", "use a number, such as"),
+        ("--learning-rate", "use a number or one of linear:START:END:STEPS"),
+        ("--temperature", "use a number, such as"),
+    ],
+)
+def test_only_what_may_be_a_schedule_is_told_how_to_write_one(option, told, capsys):
+    assert main(["train", "sac", "Pendulum-v1", "--out", "run", option, "abc"]) == 2
+    assert capsys.readouterr().err.startswith(f"kousoku: {option}: got 'abc'; {told}")
+
+
+def test_the_agent_says_what_auto_is_here():
+    assert hyper_parameter("--temperature", "auto_0.1", 1.0, scheduled=False) == "auto_0.1"
 
 
 def test_two_dashes_alone_are_nothing(capsys):

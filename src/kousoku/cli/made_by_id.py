@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +16,9 @@ from ..envs import ENVS
 from ..training.presets import Preset
 from .maps import map_text
 from .options import THOUSANDS, Option, described, literal, numbers
+
+_SCHEDULE = re.compile("Schedule|Callable")
+"""What stands in a type whose values may be schedules: its name, or what it stands for."""
 
 
 def agent_options(id: str, preset: Preset) -> list[Option]:
@@ -32,8 +36,8 @@ def agent_options(id: str, preset: Preset) -> list[Option]:
         elif name == "network":
             options += _network_options(parameter.default)
         else:
-            told, several = said.get(name, f"hyper-parameter of {id}"), _takes_several(parameter.annotation)
-            options.append(Option(name, parameter.default, "VALUE", told, several=several))
+            told, kind = said.get(name, f"hyper-parameter of {id}"), parameter.annotation
+            options.append(_hyper_parameter(name, parameter.default, told, kind))
     return [dataclasses.replace(option, preset=preset.told(preset.options.get(option.name))) for option in options]
 
 
@@ -41,7 +45,9 @@ def _exploration_options(default: type) -> list[Option]:
     own = next(name for name, kind in EXPLORATIONS.items() if kind is default)
     choice = Option("exploration", own, "NAME", f"the behaviour policy: one of {', '.join(EXPLORATIONS)}")
     return [choice] + [
-        Option(field, inner.default, "NUMBER", described(kind).get(field, f"of {label} exploration"))
+        _hyper_parameter(
+            field, inner.default, described(kind).get(field, f"of {label} exploration"), inner.annotation, "NUMBER"
+        )
         for label, kind in EXPLORATIONS.items()
         for field, inner in inspect.signature(kind).parameters.items()
     ]
@@ -51,20 +57,19 @@ def _network_options(default: Any) -> list[Option]:
     said = described(type(default))
     fields = dataclasses.fields(default) if dataclasses.is_dataclass(default) else ()
     return [
-        Option(
-            field.name,
-            getattr(default, field.name),
-            "VALUE",
-            said.get(field.name, "of the network"),
-            several=_takes_several(field.type),
-        )
+        _hyper_parameter(field.name, getattr(default, field.name), said.get(field.name, "of the network"), field.type)
         for field in fields
     ]
 
 
-def _takes_several(annotation: Any) -> bool:
-    """Returns whether values of a type are several numbers, as the widths of layers."""
-    return "tuple" in str(annotation)
+def _hyper_parameter(name: str, default: Any, told: str, annotation: Any, metavar: str = "VALUE") -> Option:
+    """Returns the option of a hyper-parameter: of several numbers where its type is a tuple, as the widths of layers.
+
+    It may be a schedule where its type says so, or where it has none.
+    """
+    kind = "" if annotation is inspect.Parameter.empty else str(annotation)
+    scheduled = not kind or _SCHEDULE.search(kind) is not None
+    return Option(name, default, metavar, told, several="tuple" in kind, scheduled=scheduled)
 
 
 def env_options(id: str) -> list[Option]:

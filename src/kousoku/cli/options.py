@@ -47,6 +47,7 @@ class Option:
         preset: what a preset has in the place of the default, and where from, in words; None for none.
         joined: whether it may be given several times, its values with commas between; else that is refused.
         several: whether its value is several numbers, with commas between.
+        scheduled: whether its value may be a schedule.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Option:
     preset: str | None = None
     joined: bool = False
     several: bool = False
+    scheduled: bool = False
 
     @property
     def flag(self) -> str:
@@ -356,8 +358,14 @@ def literal(field: str, text: str, like: Any) -> Any:
     return text
 
 
-def hyper_parameter(field: str, text: str, like: Any) -> Any:
-    """Reads a hyper-parameter: none, a schedule where a number may be one, a fraction, otherwise a `literal`.
+def hyper_parameter(field: str, text: str, like: Any, scheduled: bool = True) -> Any:
+    """Reads a hyper-parameter: none, a schedule, a fraction, otherwise a `literal`.
+
+    Args:
+        field: what it is called.
+        text: the value.
+        like: the default.
+        scheduled: whether it may be a schedule: then a word in its place is told how to write one.
 
     Examples:
         >>> hyper_parameter("update_ratio", "1/16", 1.0), hyper_parameter("learning_rate", "3e-4", 1e-3)
@@ -365,7 +373,9 @@ def hyper_parameter(field: str, text: str, like: Any) -> Any:
     """
     if text.lower() in ("none", "null"):
         return None
-    if is_schedule(text) or (isinstance(like, float) and text.isalpha()):  # the latter is told how to write one
+    if text.startswith("auto"):  # the agent says what that is here
+        return text
+    if is_schedule(text) or (scheduled and isinstance(like, float) and text.isalpha()):
         return parse_schedule(field, text)
     if is_number(like) and (fraction := FRACTION.fullmatch(text)):
         return int(fraction[1]) / int(fraction[2])

@@ -130,7 +130,9 @@ def _hyper_parameters(
         if option.name not in given:
             continue
         if "," not in text or option.several or (sweep and isinstance(option.default, (str, bool))):
-            one[option.name] = hyper_parameter(option.flag, text, () if option.several else option.default)
+            one[option.name] = hyper_parameter(
+                option.flag, text, () if option.several else option.default, option.scheduled
+            )
         elif sweep:
             _check_numbers_alone(option.flag, text)
             lists[option.name] = numbers(option.flag, text)

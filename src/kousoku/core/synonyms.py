@@ -105,6 +105,7 @@ NEAR: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("ent_coef", "entropy_coef"), ("temperature", "the weight of the entropy, learned by default")),
     **dict.fromkeys(("init_alpha", "init_temperature"), ("temperature", "its value at first")),
     "autotune": ("learn_temperature", "true or false"),
+    "policy_frequency": ("policy_delay", "gradient steps of the critics for each of the actor's"),
     **dict.fromkeys(("max_episode_steps", "max_episode_length", "episode_length"), ("time_limit", "in steps")),
     "eps": ("epsilon", "the probability of a random action"),
     "eval_freq": ("eval_every", "which counts environment steps of each agent"),

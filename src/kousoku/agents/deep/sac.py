@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from ...compiler import kernel
-from ...core.errors import check_flag, check_number
+from ...core.errors import ConfigError, check_flag, check_number
 from ...nn.actor_q import ActorQ
 from ...nn.hidden import drops
 from ...ops.distributions import Categorical, TanhNormal
@@ -20,6 +20,11 @@ from .actor_q import ActorQAgent, ActorQState, Learned, noise_like
 from .critics import Batch, Follows, acted, least, values
 from .epochs import Scalars
 
+AUTO = {
+    "temperature": "`learn_temperature` has it learned, as it is by default; give its first value, a number above 0",
+    "target_entropy": "leave it out: it is -A then, A the components of an action, or 0.98 log A of Discrete ones",
+}
+"""What other libraries mean by "auto", or "auto_0.1"."""
 SHARE_OF_ENTROPY = 0.98
 """The share of the largest entropy that policies over Discrete actions keep: Christodoulou's."""
 
@@ -73,6 +78,9 @@ class SAC(ActorQAgent):
     target_entropy: float | Array | None = None
 
     def __check_init__(self) -> None:
+        for field, fix in AUTO.items():
+            if isinstance(value := getattr(self, field), str) and value.startswith("auto"):
+                raise ConfigError(field, value, fix)
         check_number("temperature", self.temperature, low=0, open_low=True, open_high=True)
         check_flag("learn_temperature", self.learn_temperature)
         if self.target_entropy is not None:
