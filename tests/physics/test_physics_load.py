@@ -13,7 +13,7 @@ from physics_models import gymnasium_path
 from physics_states import silent
 
 from kousoku.core.errors import ConfigError
-from kousoku.physics import initial_state, load
+from kousoku.physics import initial_state, load, step
 from kousoku.physics.mjcf.bounds import MAX_DEPTH, MAX_ELEMENTS, MAX_FILE_BYTES
 from kousoku.physics.mjcf.compiler import schema
 from kousoku.physics.mjcf.document import read_document
@@ -331,6 +331,15 @@ def test_a_model_that_was_changed_since_is_checked():
     stopped = changed()
     stopped.opt.timestep = np.nan
     assert refusal(stopped) == "model: got 'timestep nan'; give seconds, more than 0 and at most 1e+15"
+
+
+def test_limits_of_a_free_joint_do_nothing_as_in_c():
+    """No file can have them: MuJoCo's compiler clears them."""
+    model = mujoco.MjModel.from_xml_string(mjcf(BALL.format("")))
+    model.jnt_limited[0], model.jnt_range[0] = 1, (0.0, 0.1)
+    free, data = load(model), mujoco.MjData(model)
+    mujoco.mj_step(model, data)
+    np.testing.assert_allclose(step(free, initial_state(free), jnp.zeros(0)).qpos, data.qpos, atol=1e-6)
 
 
 def test_warnings_of_mujoco_are_kept_off_the_screen_and_the_disk(capfd, tmp_path):

@@ -211,3 +211,48 @@ def test_the_nearest_name_is_told_where_there_is_none_such():
     told = refusal(f'<mujoco><worldbody>{joint}</worldbody><actuator><motor joint="hop"/></actuator></mujoco>')
     assert "unknown transmission target 'hop' for actuator id = 0; did you mean 'hip'?" in told
     assert "no integrator 'RK5': did you mean RK4?" in refusal('<mujoco><option integrator="RK5"/></mujoco>')
+
+
+ON_ITS_LINE = '<mujoco><worldbody><body><joint name="b"/><geom name="g" size=".1"/></body></worldbody>\n{}</mujoco>'
+IN_ITS_PLACE = {
+    '<tendon><fixed><joint joint="b" coef="1" damping="3"/></fixed></tendon>':
+        "no damping within <fixed>: there may be coef, joint",
+    '<equality><joint joint1="b" range="0 1"/></equality>': "no range within <equality>: there may be active, class,",
+    '<default><geom name="x"/></default>': "no name within <default>: there may be adhesion, ",
+    '<default><default class="c"><motor joint="b"/></default></default>': "no joint within <default>: there may be ",
+    '<default><geom naem="x"/></default>': "no naem: there may be adhesion, ",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rest", IN_ITS_PLACE)
+def test_an_attribute_that_only_others_of_its_tag_have_is_named(rest):
+    assert f'"; {IN_ITS_PLACE[rest]}' in refusal(ON_ITS_LINE.format(rest))
+
+
+def test_of_several_elements_on_a_line_none_is_blamed():
+    wrong, right = (f"<contact geom1='g' data='{data}'/>" for data in ("force found", "found force"))
+    told = refusal(ON_ITS_LINE.format(f"<sensor>{right}{wrong}</sensor>"))
+    assert told.startswith("line 2: got \"one of <contact geom1='g' data='found force'>, <contact ")
+    told = refusal(ON_ITS_LINE.format(f"<sensor>{right}\n{wrong}</sensor>"))
+    assert told.startswith("line 3, <contact>: got \"<contact geom1='g' data='force found'>\"; data attributes must be")
+
+
+def test_what_is_told_by_its_name_alone_is_found():
+    told = refusal(ON_ITS_LINE.format("<keyframe><key name='k' qpos='0 1'/></keyframe>"))
+    assert told == (
+        "line 2, <key name='k'>: got \"<key name='k' qpos='0 1'>\"; keyframe 'k': invalid qpos size, expected 1, got 2"
+    )
+
+
+def test_an_option_that_is_not_had_is_to_be_left_out():
+    for option in ("actuatorgroupdisable='1'", "noslip_iterations='3'"):
+        name = option.split("=")[0]
+        told = refusal(ON_ITS_LINE.format(f"<option {option}/>"))
+        assert f"the engine does not do this; leave {name} out; it has integrator" in told
+
+
+def test_a_sphere_deep_in_an_ellipsoid_is_refused_where_c_has_another_depth():
+    shapes = '<geom type="ellipsoid" size=".1 .2 .15"/><body pos=".16 .1 .05"><freejoint/><geom size=".1"/></body>'
+    model = f'<mujoco><option><flag {{}}="disable"/></option><worldbody>{shapes}</worldbody></mujoco>'
+    assert "nativeccd off, and a sphere that may touch an ellipsoid" in refusal(model.format("nativeccd"))
+    assert load(model.format("multiccd")).ngeom == 2

@@ -74,7 +74,7 @@ _LimitRow = tuple[str, int, Num, SparseRow, list[Num], list[Num], Num]
 
 def _joint_limits(model: Model, qpos: Sequence[Num]) -> Iterator[_LimitRow]:
     for j in joints(model):
-        if not model.jnt_limited[j.id]:
+        if not model.jnt_limited[j.id] or j.type == JointType.FREE:
             continue
         low, high = row(model.jnt_range, j.id)
         if j.type in (JointType.SLIDE, JointType.HINGE):

@@ -26,6 +26,7 @@ ELEMENT_KINDS = {
 COUNT_FIELDS = {"body": "nbody", "jnt": "njnt", "actuator": "nactuator", "eq": "neq"}
 ALIASES = {"jnt": "joint", "eq": "equality"}
 WORDS = ("name", "class", "childclass", "prefix")
+BODIES = ("worldbody", "body", "frame", "replicate")
 
 KEYWORDS = {
     ("joint", "type"): ["free", "ball", "slide", "hinge"],
@@ -101,26 +102,54 @@ def _refuse(document: Document, message: str) -> NoReturn:
     Raises:
         ConfigError: always.
     """
-    where = re.search(r",? ?(?:Element|Object) (?:name )?'([^']*)',(?: id \d+,)? line (\d+)", message)
+    where = re.search(r",? ?(?:Element|Object) (?:name )?'([^']*)'(?:, id \d+)?(?:, line (\d+))?", message)
     said = re.sub(r"(XML )?Error: |Schema violation: ", "", message.replace(where[0] if where else "", "")).strip()
     if where is None:
         raise ConfigError("model", document.path.name if document.path else document.text, said)
-    name, line = where[1], int(where[2])
-    here = [e for e in document.all_elements() if e.line == line and name in (e.tag, e.attributes.get("name", ""))]
+    name, line = where[1], where[2]
+    here = _likeliest(document, said, name, None if line is None else int(line))
     if not here:
-        raise ConfigError(format_location("", line), name, said)
+        raise ConfigError(format_location("", int(line)) if line else "model", name, said)
+    found = here[0]
+    said = _with_what_would_do(document, found, said)
+    if any(other.text != found.text for other in here):
+        several = "one of " + ", ".join(dict.fromkeys(e.text for e in here))
+        raise ConfigError(format_location(found.file, found.line), several, said)
+    raise ConfigError(found.location, found.text, said)
+
+
+def _likeliest(document: Document, said: str, name: str, line: int | None) -> list[Element]:
+    """Returns the elements that MuJoCo's message may be about: several where lines and names do not tell them apart.
+
+    Args:
+        document: what it read.
+        said: what it says.
+        name: the element's name or tag; without a line it is a name.
+        line: in the main file or an included one; None where it does not say.
+    """
+    every = document.all_elements()
+    if line is None:
+        here = [e for e in every if name and e.attributes.get("name") == name]
+    else:
+        here = [e for e in every if e.line == line and name in (e.tag, e.attributes.get("name", ""))]
     # Where names are empty, the message has a word for the tag.
-    found = max(here, key=lambda e: (e.tag in re.findall(r"\w+", said.replace("bodies", "body")), e.tag != "mujoco"))
-    raise ConfigError(found.location, found.text, _with_what_would_do(document, found, said))
+    words = re.findall(r"\w+", said.replace("bodies", "body").replace("keyframe", "key"))
+    scores = [(e.tag in words, e.tag != "mujoco") for e in here]
+    likely = [e for e, score in zip(here, scores, strict=True) if score == max(scores)]
+    wrong = re.search(r"unrecognized attribute: '([^']*)'", said)
+    return [e for e in likely if wrong and wrong[1] in e.attributes] or likely
 
 
 def _with_what_would_do(document: Document, found: Element, said: str) -> str:
     """Returns what MuJoCo said of an element, with the words or names that it would have taken."""
     if "unrecognized element" in said:
         return _suggest(found.tag, schema(found.parents[-1])[0])
-    if "unrecognized attribute" in said:
-        known = schema(found.tag)[1]
-        return _suggest(next((a for a in found.attributes if a not in known), ""), known)
+    if unrecognized := re.search(r"unrecognized attribute: '([^']*)'", said):
+        parent = found.parents[-1] if found.parents else ""
+        known = schema(found.tag, parent)[1]
+        if unrecognized[1] in schema(found.tag)[1]:
+            return f"no {unrecognized[1]} within <{parent}>: there may be {', '.join(known)}"
+        return _suggest(unrecognized[1], known)
     if keyword := re.search(r"invalid keyword: '([^']*)'", said):
         attribute = next((name for name, value in found.attributes.items() if value == keyword[1]), "")
         words = KEYWORDS.get((found.tag, attribute), KEYWORDS.get(("", attribute), []))
@@ -138,15 +167,16 @@ def _suggest(word: str, known: list[str]) -> str:
     return f"no {word}: " + (f"did you mean {close[0]}? " if close else "") + may_be
 
 
-def schema(tag: str) -> tuple[list[str], list[str]]:
-    """Returns the elements and attributes that MuJoCo knows within an element.
+def schema(tag: str, within: str = "") -> tuple[list[str], list[str]]:
+    """Returns the elements and attributes that MuJoCo knows of an element, within another or wherever it may be.
 
-    >>> schema("compiler")[0], schema("freejoint")[1]
-    (['lengthrange'], ['align', 'group', 'name'])
+    >>> schema("compiler")[0], schema("freejoint")[1], schema("joint", "fixed")[1]
+    (['lengthrange'], ['align', 'group', 'name'], ['coef', 'joint'])
     """
     # A body may have what the world may have, and so may what copies or moves bodies.
-    bodies = tag in ("worldbody", "body", "frame", "replicate")
-    wanted = "body" if bodies else tag
+    bodies = tag in BODIES
+    wanted, parent = "body" if bodies else tag, "body" if within in BODIES else within
+    anywhere = bodies or not within or tag == within
     elements, attributes = {"body", "frame", "replicate"} if bodies else set(), set()
     path: list[str] = []
     for line in mujoco().mj_printSchema(False, False).splitlines():
@@ -155,7 +185,7 @@ def schema(tag: str) -> tuple[list[str], list[str]]:
             path = [*path[: len(match[1]) // 3], match[2]]
             if path[-2:-1] == [wanted]:
                 elements.add(match[2])
-        if path[-1:] == [wanted]:
+        if path[-1:] == [wanted] and (anywhere or path[-2:-1] == [parent]):
             attributes.update((match[3] if match else line).split())
     return sorted(elements), sorted(attributes)
 

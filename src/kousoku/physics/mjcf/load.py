@@ -127,19 +127,22 @@ def _joined(types: Sequence[GeomType]) -> str:
 
 
 def _check_points(compiled: Any, model: Model, locator: ElementLocator) -> None:
-    """Refuses flags without which MuJoCo finds one point or five where a capsule lies on a cylinder.
+    """Refuses flags without which MuJoCo finds other points, where it finds them by iteration.
 
-    Ours are always two.
+    Where a capsule lies on a cylinder it has one point or five then, and ours are always two. A sphere that is in an
+    ellipsoid has another depth and normal.
 
     Raises:
         ConfigError: naming the flag.
     """
-    for flag in ("multiccd", "nativeccd"):
+    lying = (GeomType.CAPSULE, GeomType.CYLINDER), "a capsule that may lie on a cylinder", "two points there"
+    deep = (GeomType.SPHERE, GeomType.ELLIPSOID), "a sphere that may touch an ellipsoid", "the nearest points there"
+    for flag, cases in {"multiccd": (lying,), "nativeccd": (lying, deep)}.items():
         bit = int(getattr(mujoco().mjtDisableBit, f"mjDSBL_{flag.upper()}", 0))
-        lying = (GeomType.CAPSULE, GeomType.CYLINDER)
-        if compiled.opt.disableflags & bit and lying in type_pairs(model):
-            what = f"{flag} off, and a capsule that may lie on a cylinder"
-            raise ConfigError(locator.find("flag", flag), what, "leave the flag out; the engine has two points there")
+        for pair, what, ours in cases:
+            if compiled.opt.disableflags & bit and pair in type_pairs(model):
+                fix = f"leave the flag out; the engine has {ours}"
+                raise ConfigError(locator.find("flag", flag), f"{flag} off, and {what}", fix)
 
 
 def geom_colors(compiled: Any) -> np.ndarray:

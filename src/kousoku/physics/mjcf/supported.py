@@ -196,7 +196,8 @@ def _features(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeatur
 
 
 def _none(kind: str, location: str, row: UnsupportedField) -> UnsupportedFeature:
-    return UnsupportedFeature(location, row.what, f"the engine does not do this; it has {HAS[kind]}")
+    instead = f"; leave {row.attribute} out" if row.attribute else ""
+    return UnsupportedFeature(location, row.what, f"the engine does not do this{instead}; it has {HAS[kind]}")
 
 
 def _choices(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeature]:
