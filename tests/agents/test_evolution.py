@@ -221,6 +221,15 @@ def test_the_bonus_is_taken_out_of_fitness_alone(kind):
     assert int(learned.step) == 17
 
 
+def test_returns_that_are_all_the_same_have_no_deviation():
+    """Of 66 numbers 123456.7 the mean in float32 is another number, and of 1e8 by 8."""
+    agent = ARS(num_directions=33)
+    asked, state = agent.ask(begun(agent, [0.0, 0.0]), KEY)
+    for value in (0.1, 123456.7, 1e8):
+        data = Generation(asked, jnp.full(66, value), jnp.ones(66), _observed(agent, state), jnp.int32(66))
+        assert float(agent.update(state, data, KEY)[1]["return_std"]) == 0.0
+
+
 def _observed(agent: Any, state: Any) -> Any:
     """Moments of three observations in each of two slots."""
     return jax.tree.map(lambda x: jnp.stack([x, x]), agent.statistics(state))

@@ -66,6 +66,10 @@ def with_entry(name: str, place: Any, value: float) -> dict[str, Any]:
 REFUSED = {
     "nan": (with_entry("obs", (4, 1), np.nan), "dataset.obs[4, 1]: got nan; use finite numbers"),
     "infinite": (with_entry("reward", 2, np.inf), "dataset.reward[2]: got inf; use finite numbers"),
+    "too large for its dtype": (
+        with_entry("reward", 2, 1e39),
+        "dataset.reward[2]: got 1e+39; float32 holds numbers up to 3.4e+38; scale them",
+    ),
     "action": (with_entry("action", 1, 3), "dataset.action[1]: got 3; it is not in 0..2"),
     "negative": (with_entry("action", 1, -1), "dataset.action[1]: got -1; it is not in 0..2"),
     "fraction": ({"action": np.zeros(6)}, "dataset.action: got 'float64'; give whole numbers"),

@@ -133,6 +133,11 @@ def test_what_is_no_count_is_refused(value):
     assert refusal(check_count, value).endswith("use a whole number of at least 1")
 
 
+@pytest.mark.parametrize("value", [jnp.int32(3), np.array(3), np.array(3.0)])
+def test_a_whole_number_in_an_array_is_to_be_written_as_an_int(value):
+    assert refusal(check_count, value).endswith("it is an array; write int(...), a whole number of at least 1")
+
+
 def test_a_count_has_an_upper_end_if_asked():
     assert check_count("field", 10**400) == 10**400
     assert refusal(check_count, 10**400, low=0, high=9).endswith("use a whole number of at least 0 and at most 9")

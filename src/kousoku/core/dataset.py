@@ -267,6 +267,9 @@ def _numbers(name: str, given: Any, shape: tuple[int, ...], dtype: np.dtype) -> 
         _refuse_first(name, array, (array >= low) & (array <= high), f"{dtype} holds whole numbers in {low}..{high}")
     with np.errstate(over="ignore"):
         made = np.array(array, dtype)
+    if dtype.kind == "f":
+        kept = np.isfinite(made) | ~np.isfinite(array)
+        _refuse_first(name, array, kept, f"{dtype} holds numbers up to {float(np.finfo(dtype).max):.2g}; scale them")
     made.flags.writeable = False
     return made
 

@@ -179,7 +179,8 @@ def check_count(field: str, value: Any, *, low: int = 1, high: int | None = None
     whole = is_number(value) and value % 1 == 0
     if not whole or value < low or (high is not None and value > high):
         upper = "" if high is None else f" and at most {high}"
-        raise ConfigError(field, value, f"use a whole number of at least {low}{upper}")
+        use = "it is an array; write int(...)," if getattr(value, "ndim", None) == 0 and not is_number(value) else "use"
+        raise ConfigError(field, value, f"{use} a whole number of at least {low}{upper}")
     return int(value)
 
 

@@ -78,7 +78,8 @@ class TrainConfig:
             runs with every seed, all in one program.
         record: what to record, any of returns, metrics, visits, q_values, info; by default of a bandit info, too.
         record_every: steps between two reports; by default about 200 reports in all.
-        loop: compiled, or python for a slow loop that one can read, print in and step through.
+        loop: compiled, or python for a slow loop that one can read, print in and step through, of agents that learn
+            from one step at a time.
         eval_episodes: greedy episodes of each agent after training; of several agents as many more, to judge what the
             first ones chose; 0 for none.
         eval_max_steps: where an evaluation episode is cut if the environment has no time limit of its own.

@@ -166,7 +166,7 @@ class EvolutionStrategy(Agent):
         spread = {
             "return_min": jnp.min(data.episode_return),
             "return_max": jnp.max(data.episode_return),
-            "return_std": jnp.std(data.episode_return),
+            "return_std": jnp.std(data.episode_return - data.episode_return[0]),  # exactly 0 where all are the same
             "update_norm": moved,
         }
         observations = merge_obs_stats(state.observations, data.observed)
