@@ -13,7 +13,7 @@ import kousoku as ks
 from kousoku.agents import AGENTS
 from kousoku.agents.options import in_our_names, option_names
 from kousoku.cli import COMMANDS, main
-from kousoku.cli.options import Option, hyper_parameter, number, numbers, parse
+from kousoku.cli.options import Option, number, numbers, parse
 from kousoku.core import synonyms
 from kousoku.core.errors import ConfigError, check_keys
 from kousoku.envs import ENVS
@@ -483,10 +483,6 @@ def test_a_switch_with_a_value_and_half_a_schedule_are_answered(words, told, cap
 def test_only_what_may_be_a_schedule_is_told_how_to_write_one(option, told, capsys):
     assert main(["train", "sac", "Pendulum-v1", "--out", "run", option, "abc"]) == 2
     assert capsys.readouterr().err.startswith(f"kousoku: {option}: got 'abc'; {told}")
-
-
-def test_the_agent_says_what_auto_is_here():
-    assert hyper_parameter("--temperature", "auto_0.1", 1.0, scheduled=False) == "auto_0.1"
 
 
 def test_two_dashes_alone_are_nothing(capsys):

@@ -373,8 +373,6 @@ def hyper_parameter(field: str, text: str, like: Any, scheduled: bool = True) ->
     """
     if text.lower() in ("none", "null"):
         return None
-    if text.startswith("auto"):  # the agent says what that is here
-        return text
     if is_schedule(text) or (scheduled and isinstance(like, float) and text.isalpha()):
         return parse_schedule(field, text)
     if is_number(like) and (fraction := FRACTION.fullmatch(text)):
