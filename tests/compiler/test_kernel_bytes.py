@@ -106,6 +106,17 @@ def test_boards_of_several_axes():
     check(play, lambda rng: (rng.integers(0, 2, (9, 7)).astype(bool), np.int32(rng.integers(100))), 16)
 
 
+@pytest.mark.parametrize("shape", [(5, 9), (2, 5, 7), (7, 1, 5)])
+def test_what_is_known_is_read_in_rows_that_are_no_whole_blocks(shape):
+    """The last elements are counted through all rows, of constants as of arrays in memory."""
+    mask = MASK[: np.prod(shape)].reshape(shape)
+
+    def run(x):
+        return [x // jnp.full_like(x, 7), x ^ jnp.asarray(mask, x.dtype), jnp.where(mask, x, jnp.int8(3)), x + 1]
+
+    check(run, lambda rng: [rng.integers(0, 100, shape).astype(np.int8)], lanes=3)
+
+
 def test_it_is_done_for_several_elements_at_a_time():
     """A kernel of a board's operations has wide vectors and no loop over its single elements."""
     play = ks.kernel(lambda x, y: (x & y) ^ x)

@@ -6,7 +6,7 @@ Every one of them answers `at(index)`: the element at a position that may be kno
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -53,6 +53,11 @@ class Value:
         return ()
 
 
+def _place(position: Position, shape: Sequence[int]) -> int:
+    """Returns how many elements come before a known position, whose last number may count on beyond its axis."""
+    return sum(i * s for i, s in zip(position, ix.strides_of(shape), strict=True))  # type: ignore[misc]
+
+
 @dataclass(eq=False)
 class Constant(Value):
     """An array known at compile time."""
@@ -66,10 +71,10 @@ class Constant(Value):
         return self.size > 0 and self.array.tobytes() == self.array.flat[0].tobytes() * self.size
 
     def at(self, position: Position) -> Operand:
-        if all(isinstance(i, int) for i in position):
-            return constant(self.array.item(*position), self.type)  # type: ignore[arg-type]
         if self.uniform:
             return constant(self.array.flat[0], self.type)
+        if all(isinstance(i, int) for i in position):
+            return constant(self.array.item(_place(position, self.shape)), self.type)
         return self.memory.table(self.array).at(position)
 
 
@@ -84,8 +89,7 @@ class Registers(Value):
         if len(self.elements) == 1:
             return self.memory.for_block(self.elements[0])
         if all(isinstance(i, int) for i in position):
-            flat = sum(i * s for i, s in zip(position, ix.strides_of(self.shape), strict=True))  # type: ignore[misc]
-            return self.elements[flat]
+            return self.elements[_place(position, self.shape)]
         return self.memory.pick(self, position)
 
 
