@@ -30,7 +30,7 @@ from .base import TrainLoop, place_of
 from .iteration import begin, slots_of, sums_before
 
 POPULATION, ENVS = "population", "envs"
-STEPWISE_CALL, CALL = 1 << 21, 1 << 17
+STEPWISE_CALL, CALL = 1 << 23, 1 << 17
 """Steps of one call, at most, over all members on a device: where an iteration is a single step, and elsewhere."""
 STEPWISE_BATCH = 1 << 17
 
