@@ -110,11 +110,11 @@ def periodic(b: Builder, name: str, finish: Finish, x: Operand) -> Operand:
 
 
 def define_exact(b: Builder, name: str, finish: Finish, like: Operand) -> str:
-    """Computes Adds to the module, once, the function (x, fast) -> exact where |x| is beyond `BOUND`, else fast.
+    """Adds to the module, once, the function (x, fast) -> exact beyond `BOUND`, else fast; returns its name.
 
-    It takes lane by lane, in float64.
+    It goes lane by lane, in float64.
     """
-    varying = like.varying and b.lanes > 1
+    varying = b.is_vector(like)
     function = f"kousoku.{name}.huge.{b.lanes if varying else 1}.{like.type}"
     if function in b.declarations:
         return function

@@ -64,7 +64,7 @@ def cond(k: Emitter, op: Op, index: Value, *operands: Value) -> list[Value]:
     else:
         chosen = ix.operand(ix.clamp(k.b, ix.as_index(k.b, number), 0, len(branches) - 1))
         tests = [k.b.icmp("eq", chosen, int_constant(i, chosen.type)) for i in range(len(branches))]
-    if number.varying and k.b.lanes > 1:
+    if k.b.is_vector(number):
         return _blend(k, op, branches, tests, args)
     varying = [False] * len(op.outputs)
     for branch in branches:

@@ -43,7 +43,7 @@ def saturated(b: Builder, name: str, a: Operand, to: str) -> Operand:
     """Returns a float as an integer: the nearest that there is, NaN as 0."""
     result, given = b.type_of(to, a.varying), b.type_of(a.type, a.varying)
     short = {"float": "f32", "double": "f64"}[a.type]
-    vector = f"v{b.lanes}" if a.varying and b.lanes > 1 else ""
+    vector = f"v{b.lanes}" if b.is_vector(a) else ""
     full = f"{name}.{vector}{to}.{vector}{short}"
     b.declarations[full] = f"declare {result} @{full}({given})"
     return b.define(to, a.varying, f"call {result} @{full}({b.typed(a)})")

@@ -57,7 +57,7 @@ def _in_memory(k: Emitter, op: Op, words: tuple[Value, ...]) -> list[Value]:
         results = block(k.b, (k0, k1), (x0, x1))
         for i, word in enumerate(results):
             if len(buffers) < 2:
-                varying = word.varying and k.b.lanes > 1
+                varying = k.b.is_vector(word)
                 buffers.append(k.memory.stored(k.memory.buffer(I32, out.size, varying), out.shape, out.dtype))
             k.memory.store(buffers[i].buffer, buffers[i].linear(position), word)
 
