@@ -47,7 +47,7 @@ from kousoku.agents.options import describe, rebuild
 from kousoku.core.errors import ConfigError, is_number
 from kousoku.envs import ENVS
 from kousoku.nn import NETWORK_CONFIGS
-from kousoku.ops.schedules import Exponential, Harmonic, Linear
+from kousoku.ops.schedules import Cosine, Exponential, Harmonic, Linear
 from kousoku.training.io.files import read_json, write_json
 from kousoku.training.io.env_config import env_json
 from kousoku.training.io.rebuild import rebuild_env
@@ -85,7 +85,7 @@ for id in ks.list_agents():
     for name in (field.name for part in parts for field in dataclasses.fields(part)):
         ask(id, lambda **options: ks.make_agent(id, **options), name, NUMBERS,
             lambda made, value: eqx.tree_equal(rebuild(kept(describe(made))), made))
-for make in (*EXPLORATIONS.values(), *NETWORK_CONFIGS, Linear, Exponential, Harmonic):
+for make in (*EXPLORATIONS.values(), *NETWORK_CONFIGS, Linear, Cosine, Exponential, Harmonic):
     names = [field.name for field in dataclasses.fields(make)]
     given = {name: number for name, number in FINITE.items() if name in names}
     for name in names:

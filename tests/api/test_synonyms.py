@@ -462,7 +462,7 @@ def test_words_of_other_libraries_lead_to_what_does_it_here(agent, word, told, c
         (["--no-progress=false"], "--no-progress: got 'false'; it takes no value: write --progress, or --no-progress"),
         (
             ["--epsilon", "linear"],
-            "--epsilon: got 'linear'; use a number or one of linear:START:END:STEPS, exponential:",
+            "--epsilon: got 'linear'; use a number or one of linear:START:END:STEPS, cosine:START",
         ),
         (["--stop-on-nan", "maybe"], "argument: got 'maybe'; --stop-on-nan takes no value: write --stop-on-nan, or"),
     ],

@@ -17,7 +17,7 @@ import kousoku as ks
 from kousoku.core.errors import ConfigError
 from kousoku.envs.contract import ContractError
 from kousoku.nn import NETWORK_CONFIGS
-from kousoku.ops.schedules import Exponential, Harmonic, Linear
+from kousoku.ops.schedules import Cosine, Exponential, Harmonic, Linear
 from kousoku.training.config import TrainConfig
 
 NEEDED = {"CustomGrid-v0": {"map": "S.G"}}
@@ -119,7 +119,13 @@ def test_values():
     spaces = {"a": ks.Discrete(3), "b": ks.MultiDiscrete((2, 3)), "c": ks.Box((0.0, -1.0), (1.0, 1.0), (2,))}
     check_copies(ks.Dict(spaces))
     check_copies(ks.finite(ks.make("GridWorld-v0").model()))
-    for value in (Linear(1.0, 0.1, 10), Exponential(1.0, 0.5, 10), Harmonic(1.0, 10), *(c() for c in NETWORK_CONFIGS)):
+    for value in (
+        Linear(1.0, 0.1, 10),
+        Cosine(1.0, 0.1, 10),
+        Exponential(1.0, 0.5, 10),
+        Harmonic(1.0, 10),
+        *(c() for c in NETWORK_CONFIGS),
+    ):
         check_copies(value)
 
 

@@ -2,6 +2,7 @@
 
 import math
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
@@ -9,7 +10,16 @@ import pytest
 
 import kousoku as ks
 from kousoku.core.errors import ConfigError
-from kousoku.ops.schedules import Exponential, Harmonic, Linear, check_schedule, in_run, parse_schedule, value_at
+from kousoku.ops.schedules import (
+    Cosine,
+    Exponential,
+    Harmonic,
+    Linear,
+    check_schedule,
+    in_run,
+    parse_schedule,
+    value_at,
+)
 
 COUNTS = [0, 1, 7, 50, 99, 100, 101, 1000, 2**24 + 1]
 
@@ -21,6 +31,20 @@ def at(schedule, counts=tuple(COUNTS)):
 def test_linear_is_optax():
     np.testing.assert_allclose(at(Linear(1.0, 0.2, 100)), at(optax.linear_schedule(1.0, 0.2, 100)), rtol=1e-6)
     np.testing.assert_allclose(at(Linear(1.0, 0.2, 100), (0, 50, 100, 500)), [1.0, 0.6, 0.2, 0.2], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("start", "end", "steps"), [(1.0, 0.2, 100), (3e-4, 0.0, 7), (0.1, 0.5, 1)])
+def test_cosine_is_optax(start, end, steps):
+    ours, theirs = Cosine(start, end, steps), optax.cosine_decay_schedule(start, steps, alpha=end / start)
+    with jax.numpy_dtype_promotion("standard"):  # optax's own mixes types
+        np.testing.assert_allclose(at(ours), at(theirs), rtol=1e-6, atol=1e-7)
+    np.testing.assert_array_equal(at(ours, (0, steps, steps + 1, 2**31 - 1)), np.float32([start, end, end, end]))
+
+
+def test_cosine_rises_from_nothing():
+    np.testing.assert_allclose(
+        at(Cosine(0.0, 2.0, 4), (0, 1, 2, 3, 4)), 1 - np.cos(np.pi * np.arange(5) / 4), atol=1e-6
+    )
 
 
 def test_exponential_is_optax():
@@ -51,6 +75,7 @@ def test_a_value_is_a_strong_float32(value):
         ("1e-3", 1e-3),
         ("linear:1.0:0.05:10_000", Linear(1.0, 0.05, 10_000)),
         ("linear:1:0:1e4", Linear(1.0, 0.0, 10_000)),
+        ("cosine:3e-4:1.5e-4:100", Cosine(3e-4, 1.5e-4, 100)),
         ("exponential:0.5:0.1:100", Exponential(0.5, 0.1, 100)),
         ("harmonic:1:50", Harmonic(1.0, 50)),
     ],
@@ -67,7 +92,8 @@ def test_text_is_parsed(text, meant):
 @pytest.mark.parametrize(
     "text",
     [
-        "", "fast", "cosine:1:0:10", "linear", "linear:1:0", "linear:1:0:10:4", "linear:a:0:10", "linear:1:0:0",
+        "", "fast", "sine:1:0:10", "cosine:1:10", "cosine:nan:0:10",
+        "linear", "linear:1:0", "linear:1:0:10:4", "linear:a:0:10", "linear:1:0:0",
         "linear:1:0:-5", "linear:1:0:1.5", "linear:1:0:inf", "linear:1:0:nan", "linear:nan:0:10", "harmonic:-1:10",
         "harmonic:1:1e400", "exponential:1:2:10", "exponential:1:0:10", "exponential:1:0.5:10:0.01",
         "linear:1:0:2147483648", "exponential:1:0.5:2147483648",
@@ -80,6 +106,7 @@ def test_bad_text_is_refused(text):
 
 @pytest.mark.parametrize(
     "value", [-1.0, 0.0, 1.5, math.nan, math.inf, "0.1", None, True, Linear(1.0, 0.0, 5), Linear(2.0, 0.5, 5),
+              Cosine(1.0, 0.0, 5), Cosine(2.0, 0.5, 5),
               Exponential(2.0, 0.5, 5), Exponential(0.5, 0.5, 5, end=2.0), Harmonic(3.0, 5)],
 )  # fmt: skip
 def test_values_outside_the_interval_are_refused(value):
@@ -87,7 +114,9 @@ def test_values_outside_the_interval_are_refused(value):
         check_schedule("learning_rate", value, low=0, high=1, open_low=True)
 
 
-@pytest.mark.parametrize("value", [0.1, 1, 1.0, Linear(1.0, 0.1, 5), Exponential(0.5, 0.1, 5), Harmonic(1.0, 5)])
+@pytest.mark.parametrize(
+    "value", [0.1, 1, 1.0, Linear(1.0, 0.1, 5), Cosine(1.0, 0.1, 5), Exponential(0.5, 0.1, 5), Harmonic(1.0, 5)]
+)
 def test_good_values_pass(value):
     check_schedule("learning_rate", value, low=0, high=1, open_low=True)
 
@@ -100,6 +129,7 @@ def test_an_array_passes_since_its_value_may_be_unknown():
     ("text", "meant"),
     [
         ("linear:1:0.05:20%", Linear(1.0, 0.05, "20%")),
+        ("cosine:1:0.05:20%", Cosine(1.0, 0.05, "20%")),
         ("exponential:0.5:0.1:100%", Exponential(0.5, 0.1, "100%")),
         ("harmonic:1:0.5%", Harmonic(1.0, "0.5%")),
     ],
