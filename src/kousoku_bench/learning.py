@@ -12,13 +12,12 @@ import numpy as np
 
 from kousoku.agents.options import make_agent
 from kousoku.api import train
-from kousoku.core.errors import ConfigError
 from kousoku.ops.statistics import mean_interval
 from kousoku.training.config import TrainConfig
 from kousoku.training.io import provenance
 from kousoku.training.presets import Preset, preset, presets
 
-from .table import Section, TableColumn, TableRow, machine, markdown, save
+from .table import Section, TableColumn, TableRow, machine, markdown, processor, save
 
 TITLE = "Learning: what the presets reach"
 ABOUT = (
@@ -26,6 +25,8 @@ ABOUT = (
     "own. Returns are means over seeds with a 95% interval (Student's t over the seeds' means). The time is that of "
     "training a seed with all that is compiled in it; the first seed's first block, most of it compiling, is beside."
 )
+LIBRARIES = ("jax", "jaxlib", "equinox", "optax")
+"""Whose versions a row tells where they are not the table's."""
 COLUMNS = (
     TableColumn("agents", "seeds", ",d"),
     TableColumn("return", "greedy return", ",.0f"),
@@ -43,20 +44,28 @@ COLUMNS = (
 def bench(
     out: Path, seeds: int, only: str | None = None, episodes: int = 20, say: Callable[[str], None] = print
 ) -> Section:
-    """Trains every preset that names a goal, or those of one environment; prints the table and saves it.
+    """Trains presets; prints the table and saves it.
 
     It says before it begins how long that took the last time. Rows that are not made anew stay in learning.md and
-    .json, if they were made here and by these versions.
+    .json; each says on which machine it was made, and by which versions of libraries if by others than these.
 
-    Raises:
-        ConfigError: if one environment is asked for, and the other rows were made elsewhere or by other versions.
+    Args:
+        out: the folder of the table.
+        seeds: how many of each preset.
+        only: an environment, or agent and environment ("sac Ant-v5"); None for all that name a goal.
+        episodes: that each seed is judged by.
+        say: takes what is printed.
     """
     found = {"device": provenance.device(), "versions": provenance.versions()}
     record = _record(out / "learning.json")
-    rows = _kept(record, found, out, only)
-    order = [f"{agent} {env}" for agent, env in presets()]
+    rows = {} if record is None else _kept(record, found["versions"])
+    order = [" ".join(pair) for pair in presets()]
     section = Section(TITLE, ABOUT, COLUMNS, [])
-    asked = [pair for pair, each in presets().items() if only == pair[1] or (only is None and each.solved is not None)]
+    asked = [
+        pair
+        for pair, each in presets().items()
+        if only in (pair[1], " ".join(pair)) or (only is None and each.solved is not None)
+    ]
     say(_plan(asked, seeds, only, record))
     for agent, env in asked:
         rows[f"{agent} {env}"] = row(agent, env, preset(agent, env), seeds, episodes, say)
@@ -97,28 +106,26 @@ def _rows(record: dict[str, Any]) -> list[dict[str, Any]]:
     return section["rows"]
 
 
-def _kept(record: dict[str, Any] | None, found: dict[str, Any], out: Path, only: str | None) -> dict[str, TableRow]:
-    """Returns the rows of an earlier record that can stay, by name."""
-    if record is None:
-        return {}
-    count = record["device"]["count"]
-    if record["versions"] != found["versions"] or record["device"] | {"count": 0} != found["device"] | {"count": 0}:
-        if only is None:
-            return {}
-        fix = "another machine or other versions made it; measure everything, or name another --out"
-        raise ConfigError("--only", str(out / "learning.json"), fix)
-    return {
-        each["name"]: TableRow(each["name"], _known(each), each["note"] or devices(count)) for each in _rows(record)
-    }
+def _kept(record: dict[str, Any], versions: dict[str, str]) -> dict[str, TableRow]:
+    """Returns the rows of an earlier record by name, with the versions in their notes that are others now."""
+    before = record["versions"]
+    others = [f"{name} {before[name]}" for name in LIBRARIES if before.get(name, versions[name]) != versions[name]]
+    rows = {}
+    for each in _rows(record):
+        parts = each["note"].split(", ")
+        named = {part.split()[0] for part in parts}
+        note = ", ".join([*parts, *(other for other in others if other.split()[0] not in named)])
+        rows[each["name"]] = TableRow(each["name"], _known(each), note)
+    return rows
 
 
 def _known(row: dict[str, Any]) -> dict[str, float | int | None]:
     return {column.key: row[column.key] for column in COLUMNS}
 
 
-def devices(count: int) -> str:
-    """Returns what a row says of its devices."""
-    return "1 device" if count == 1 else f"{count} devices"
+def made_on(count: int) -> str:
+    """Returns what a row says of the machine that made it: devices and processor."""
+    return f"{count} device{'s' * (count != 1)}, {processor()}"
 
 
 def row(agent: str, env: str, chosen: Preset, seeds: int, episodes: int, say: Callable[[str], None]) -> TableRow:
@@ -140,7 +147,7 @@ def row(agent: str, env: str, chosen: Preset, seeds: int, episodes: int, say: Ca
         first.append(said["first_block_seconds"])
         steps = said["steps"]
         say(f"{agent} {env} seed {seed}: {returns[-1]:.1f} after {seconds[-1]:.1f} s and {steps} steps")
-    return TableRow(f"{agent} {env}", _figures(returns, seconds, first, steps, chosen), devices(jax.device_count()))
+    return TableRow(f"{agent} {env}", _figures(returns, seconds, first, steps, chosen), made_on(jax.device_count()))
 
 
 def _figures(

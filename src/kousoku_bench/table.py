@@ -193,10 +193,11 @@ def machine(device: dict[str, Any], versions: dict[str, str]) -> str:
     """Returns one line: processor, devices, versions."""
     packages = ", ".join(f"{name} {version}" for name, version in versions.items())
     cores = f"{device['cores']} cores, {device['count']} JAX devices ({device['platform']})"
-    return f"{_processor()}, {cores}; {packages}."
+    return f"{processor()}, {cores}; {packages}."
 
 
-def _processor() -> str:
+def processor() -> str:
+    """Returns the processor's name with the widest vectors that it has, as Linux tells them."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

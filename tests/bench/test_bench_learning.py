@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-import kousoku as ks
 from kousoku.cli import main
 from kousoku.training.presets import Preset
 from kousoku_bench import learning
+from kousoku_bench.table import processor
 
 TINY = {("q_learning", "GridWorld-v0"): Preset({"discount": 0.9}, 300, 1.0)}
 
@@ -39,7 +39,7 @@ def test_every_seed_is_trained_and_told(tiny, tmp_path):
 
 @pytest.mark.full("whole way")
 def test_one_environment_alone_renews_its_row(monkeypatch, tmp_path):
-    """The others stay as they were, in their order; a record that other versions made is not touched."""
+    """The others stay as they were, in their order."""
     both = {("q_learning", "GridWorld-v0"): TINY["q_learning", "GridWorld-v0"]}
     both["sarsa", "CliffGridWorld-v0"] = Preset({}, 200, 0.0)
     monkeypatch.setattr(learning, "presets", lambda: both)
@@ -50,7 +50,7 @@ def test_one_environment_alone_renews_its_row(monkeypatch, tmp_path):
 
     (alone,) = bench(1, "CliffGridWorld-v0").rows
     assert alone.figures["low"] is None, "one seed has no interval"
-    assert alone.note == "2 devices"
+    assert alone.note == f"2 devices, {processor()}"
     bench(2, None)
     before = json.loads((tmp_path / "learning.json").read_text())["sections"][0]["rows"]
     bench(3, "GridWorld-v0")
@@ -59,9 +59,40 @@ def test_one_environment_alone_renews_its_row(monkeypatch, tmp_path):
     assert [row["name"] for row in after] == ["q_learning GridWorld-v0", "sarsa CliffGridWorld-v0"]
     assert [row["agents"] for row in after] == [3, 2]
     assert after[1] == before[1]
-    (tmp_path / "learning.json").write_text(json.dumps({**record, "versions": {"jax": "0.1"}}))
-    with pytest.raises(ks.ConfigError, match="other versions"):
-        bench(1, "GridWorld-v0")
+
+
+def test_rows_of_other_machines_and_versions_stay_and_say_so(monkeypatch, tmp_path):
+    pairs = {(agent, "GridWorld-v0"): Preset({}, 300, 1.0) for agent in ("q_learning", "sarsa", "dyna_q")}
+    figures = {column.key: 1 for column in learning.COLUMNS}
+    monkeypatch.setattr(learning, "presets", lambda: pairs)
+    monkeypatch.setattr(learning, "preset", lambda agent, env: pairs[agent, env])
+    monkeypatch.setattr(
+        learning, "row", lambda agent, env, *_: learning.TableRow(f"{agent} {env}", dict(figures), "1 device, new")
+    )
+
+    def bench(only=None):
+        return [row.note for row in learning.bench(tmp_path, 1, only, say=lambda line: None).rows]
+
+    def made_elsewhere(**versions):
+        record = json.loads((tmp_path / "learning.json").read_text())
+        record["device"] |= {"machine": "aarch64", "cores": 64}
+        record["versions"] |= versions
+        for row in record["sections"][0]["rows"]:
+            row["note"] = row["note"].replace("new", "old")
+        (tmp_path / "learning.json").write_text(json.dumps(record))
+
+    assert bench() == ["1 device, new"] * 3
+    made_elsewhere(code="another")
+    assert bench("sarsa GridWorld-v0") == ["1 device, old", "1 device, new", "1 device, old"]
+    made_elsewhere(jax="0.1", optax="0.2")
+    assert bench("q_learning GridWorld-v0") == [
+        "1 device, new", "1 device, old, jax 0.1, optax 0.2", "1 device, old, jax 0.1, optax 0.2"
+    ]  # fmt: skip
+    made_elsewhere(jax="0.3")
+    assert bench("sarsa GridWorld-v0") == [
+        "1 device, old, jax 0.3", "1 device, new", "1 device, old, jax 0.1, optax 0.2"
+    ]  # fmt: skip
+    assert bench() == ["1 device, new"] * 3
 
 
 def test_what_names_no_goal_is_trained_only_if_asked_for_and_the_time_is_told_before(monkeypatch, tmp_path):
@@ -92,6 +123,7 @@ def test_what_names_no_goal_is_trained_only_if_asked_for_and_the_time_is_told_be
     plan, names = bench("Taxi-v4")
     assert plan == ["1 presets x 4 seeds", "not measured before: sarsa Taxi-v4 (10,000,000 steps)"]
     assert names[-1] == "sarsa Taxi-v4"
+    assert bench("sarsa Taxi-v4")[0] == bench("Taxi-v4")[0]
     assert bench("Taxi-v4")[0] == ["1 presets x 4 seeds; about 6 min, as the last table says"]
     pairs["sarsa", "GridWorld-v0"] = Preset({}, 500, 1.0)
     plan, names = bench()
@@ -106,4 +138,6 @@ def test_the_shell_runs_it(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(learning, "bench", lambda out, seeds, only: print(out, seeds, only))
     assert main(["bench", "learning", "--out", str(tmp_path), "--seeds", "3", "--only", "Ant-v5"]) == 0
     assert capsys.readouterr().out.split() == [str(tmp_path), "3", "Ant-v5"]
+    assert main(["bench", "learning", "--out", str(tmp_path), "--only", "sac Hopper-v5"]) == 0
+    assert capsys.readouterr().out.split() == [str(tmp_path), "5", "sac", "Hopper-v5"]
     assert main(["bench", "learning", "--only", "GridWorld-v0"]) == 2

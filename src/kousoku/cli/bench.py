@@ -85,7 +85,7 @@ def _learning(asked: Asked) -> None:
 
     from ..training.presets import presets
 
-    part = asked.part(sorted({env for _, env in presets()}))
+    part = asked.part(sorted({name for pair in presets() for name in (pair[1], " ".join(pair))}))
     learning.bench(asked.out, count("--seeds", str(asked.given.get("seeds", 5))), part)
 
 
@@ -156,8 +156,8 @@ OPTIONS = (
         "only",
         None,
         "PART",
-        "steps, ready, robots, exactness (physics); environment (learning, ppo, evolution, vector); task (defaults); "
-        "start (ppo); sb3 (vector); 64-64 or 256-256 (off-policy); library (interop)",
+        "steps, ready, robots, exactness (physics); environment (learning, ppo, evolution, vector), or 'AGENT ENV' "
+        "(learning); task (defaults); start (ppo); sb3 (vector); 64-64 or 256-256 (off-policy); library (interop)",
     ),
     Option("seeds", 5, "NUMBER", "agents that are trained, one after the other (learning)"),
     Option("jym", None, "FOLDER", "a folder with the source of jym, to measure beside (tabular)"),
