@@ -190,6 +190,42 @@ def test_monte_carlo_by_hand():
     assert changed(agent, state) == {(1, 0): 7.0, (0, 1): 5.5}
 
 
+GIVEN_UP = [
+    (agent_id, options)
+    for agent_id in AGENT_IDS
+    for options in ([{"visit": "first"}, {"visit": "every"}] if agent_id == "monte_carlo" else [{"learning_rate": 0.5}])
+] + [("monte_carlo", {"visit": visit, "learning_rate": 0.5}) for visit in ("first", "every")]
+
+
+@pytest.mark.parametrize(("agent_id", "options"), GIVEN_UP)
+@pytest.mark.parametrize("unfinished", [[], [(0, 1, 2.0, 1)], [(0, 1, 2.0, 1), (1, 0, -1.0, 0), (0, 1, 3.0, 1)]])
+def test_what_follows_an_episode_that_was_given_up_is_learnt_as_of_a_first_one(agent_id, options, unfinished):
+    """Values as they were when it was given up, and nothing else of it; the action to come is chosen anew."""
+    agent = AGENTS.make(agent_id, discount=0.5, exploration=EpsilonGreedy(0.0), **options)
+    whole = [move(0, 1, 1.0, 2), move(2, 0, 1.0, 1), move(1, 1, 4.0, 0, terminated=True)]
+    before, _ = learn(agent, agent.init(SPEC, jax.random.key(0)), *whole)
+    cut, _ = learn(agent, before, *(move(*step) for step in unfinished)) if unfinished else (before, 0.0)
+    left = agent.give_up_episode(cut)
+    values = agent.q_values(cut)
+    np.testing.assert_array_equal(agent.q_values(left), values)
+    if agent_id == "monte_carlo":  # its means rest on counts, and nothing of the unfinished episode is in them
+        np.testing.assert_array_equal(values, agent.q_values(before))
+        as_a_first = before
+    else:  # double Q-learning has two tables, and no memory of an episode
+        as_a_first = cut if agent_id == "double_q_learning" else with_q(agent, values)
+    after, expected = (learn(agent, state, *whole, seed=5)[0] for state in (left, as_a_first))
+    np.testing.assert_array_equal(agent.q_values(after), agent.q_values(expected))
+    assert jax.tree.structure(left) == jax.tree.structure(cut)
+
+
+@pytest.mark.parametrize("agent_id", ON_POLICY)
+def test_the_first_action_after_an_episode_that_was_given_up_is_chosen_anew(agent_id):
+    agent = AGENTS.make(agent_id, exploration=EpsilonGreedy(0.0))
+    begun, _ = learn(agent, with_q(agent), move(0, 1, 1.0, 2))
+    assert int(begun.next_action) != NOT_CHOSEN
+    assert int(agent.give_up_episode(begun).next_action) == NOT_CHOSEN
+
+
 @pytest.mark.by_default("q_learning")
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
 def test_nothing_is_added_after_a_terminal_step(agent_id):

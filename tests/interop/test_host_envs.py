@@ -4,6 +4,7 @@ import os
 import subprocess
 import warnings
 
+import gymnasium
 import jax
 import numpy as np
 import pytest
@@ -174,6 +175,44 @@ def test_a_buffers_last_episode_is_not_gone_on_with_in_the_next():
     kept = dict(zip(saved.paths, saved.leaves, strict=True))
     assert kept["data.buffer.obs"][0, 0, :16, 2].tolist() == [*range(8), *range(8)]
     assert np.flatnonzero(kept["data.buffer.truncated"][0, 0, :16]).tolist() == [7]
+
+
+class Corridor(gymnasium.Env):
+    """Five steps to the right, of which the last gives 1."""
+
+    observation_space, action_space = gymnasium.spaces.Discrete(6), gymnasium.spaces.Discrete(1)
+
+    def reset(self, *, seed=None, options=None):
+        self.at = 0
+        return self.at, {}
+
+    def step(self, action):
+        self.at += 1
+        ends = self.at == 5
+        return self.at, float(ends), ends, False, {}
+
+
+@pytest.mark.by_default("monte_carlo-options0", "n_step_sarsa-options4")
+@pytest.mark.parametrize(
+    ("agent", "options"),
+    [
+        ("monte_carlo", {}),
+        ("monte_carlo", {"visit": "every"}),
+        ("sarsa_lambda", {"lambda_": 1.0, "learning_rate": 0.5}),
+        ("watkins_q_lambda", {"lambda_": 1.0, "learning_rate": 0.5}),
+        ("n_step_sarsa", {"n": 8, "learning_rate": 0.5}),
+        ("tree_backup", {"n": 8, "learning_rate": 0.5}),
+        ("sarsa", {"learning_rate": 0.5}),
+    ],
+)
+def test_tables_learn_nothing_of_an_episode_that_ended_with_the_process(agent, options):
+    env = ks.from_gymnasium(Corridor, workers=0)
+    chosen = ks.make_agent(agent, discount=0.5, **options)
+    whole = ks.train(chosen, env, steps=5, **QUIET)
+    ks.train(chosen, env, steps=3, out="run", eval_episodes=0)
+    with pytest.warns(RunWarning, match="new episodes"):
+        resumed = ks.resume("run", env=env, agent=chosen, steps=8)
+    np.testing.assert_array_equal(resumed.q_values, whole.q_values)
 
 
 @pytest.mark.parametrize(("cut", "max_steps", "told"), [(3, 3, 0), (3, 9, 0), (None, 3, 2)])

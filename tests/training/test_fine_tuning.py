@@ -142,9 +142,23 @@ def test_a_mean_of_returns_goes_on_with_its_counts_and_an_unfinished_episode_is_
     after = begun("monte_carlo", "CliffWalking-v1", steps=300, init_from=source).trained_member("member", 0).state
     for adopted in (after.table.q, after.learned):
         np.testing.assert_array_equal(adopted, before.table.q)
-    np.testing.assert_array_equal(after.returns, before.returns)
+    visited = before.seen_in == before.episode
+    assert visited.any()
+    np.testing.assert_array_equal(after.returns, np.asarray(before.returns) - np.asarray(visited))
     assert not np.any(after.weight)
     assert (int(after.episode), int(after.table.step)) == (1, 0)
+
+
+@pytest.mark.parametrize("visit", ["first", pytest.param("every", marks=pytest.mark.full("more cases"))])
+def test_a_mean_of_returns_counts_none_of_an_episode_that_never_ended(visit):
+    """Six states in a row: an episode of three steps leaves the values as they were, the next one's return is all."""
+    places = np.arange(6).reshape(6, 1, 1)
+    ends = places == 5
+    model = ks.TabularModel(np.ones((6, 1, 1)), np.minimum(places + 1, 5), ends.astype(float), ends, start=np.eye(6)[0])
+    agent, quiet = ks.make_agent("monte_carlo", discount=0.5, visit=visit), {"out": "", "eval_episodes": 0}
+    first = ks.train(agent, ks.finite(model), steps=3, **quiet)
+    second = ks.train(agent, ks.finite(model), steps=6, init_from=first, **quiet)
+    np.testing.assert_array_equal(second.q_values[0, :, 0], 0.5 ** np.arange(5, -1, -1))
 
 
 @pytest.mark.full("more cases")

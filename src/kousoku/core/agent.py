@@ -132,6 +132,14 @@ class Agent(eqx.Module):
         """
         return adopt_all(fresh, trained)
 
+    def give_up_episode(self, state: Any) -> Any:
+        """Returns the state when the next step begins a new episode and the one on the way never ends: itself.
+
+        That happens where a run goes on that steps host environments, which are begun anew. An agent whose state
+        holds more of an episode than its carry, such as traces or the next action, leaves it out here.
+        """
+        return state
+
     def estimate(self, state: Any, obs: PyTree[Array], action: PyTree[Array]) -> Estimate | None:
         """Returns what it expects of an action that it took, to be compared with what follows; None by default.
 

@@ -23,9 +23,10 @@ class MonteCarloState(eqx.Module):
         table: action values as the last episode left them.
         learned: what they become if the episode gives no further reward.
         weight: the part of a coming reward that belongs into each pair's value.
-        returns: N(s, a), returns averaged so far; None with a learning rate.
+        returns: N(s, a), returns averaged so far, those of this episode among them; None with a learning rate.
         seen_in: the last episode that each pair was counted in; None where every visit counts.
         episode: the number of this episode.
+        episode_visits: how often each pair was visited in it, where every visit counts for a mean; None elsewhere.
     """
 
     table: Table
@@ -34,6 +35,7 @@ class MonteCarloState(eqx.Module):
     returns: Int[Array, "S A"] | None
     seen_in: Int[Array, "S A"] | None
     episode: Int[Array, ""]
+    episode_visits: Int[Array, "S A"] | None
 
 
 class MonteCarlo(TabularAgent):
@@ -85,6 +87,7 @@ class MonteCarlo(TabularAgent):
             returns=zeros if self.learning_rate is None else None,
             seen_in=zeros if self.visit == "first" else None,
             episode=jnp.int32(1),
+            episode_visits=zeros if self.visit == "every" and self.learning_rate is None else None,
         )
 
     def act(
@@ -104,8 +107,9 @@ class MonteCarlo(TabularAgent):
         weight = jnp.where(ended, 0.0, self.discount * state.weight)
         q = jnp.where(ended, learned, table.q)
         episode = state.episode + ended.astype(jnp.int32)
+        visits = None if state.episode_visits is None else jnp.where(ended, 0, state.episode_visits)
         td_error = data.reward + self.discount * next_value - tables.entry(table.q, s, a)
-        after = MonteCarloState(tick(table, s, a, q), learned, weight, state.returns, state.seen_in, episode)
+        after = MonteCarloState(tick(table, s, a, q), learned, weight, state.returns, state.seen_in, episode, visits)
         return after, {"td_error": td_error}
 
     def adopt(self, fresh: MonteCarloState, trained: MonteCarloState) -> MonteCarloState:
@@ -115,18 +119,32 @@ class MonteCarlo(TabularAgent):
         """
         table = adopt_table(fresh.table, trained.table)
         counted_before = fresh.returns is not None and trained.returns is not None
-        returns = trained.returns if counted_before else fresh.returns
-        return MonteCarloState(table, table.q, fresh.weight, returns, fresh.seen_in, fresh.episode)
+        returns = self.give_up_episode(trained).returns if counted_before else fresh.returns
+        return MonteCarloState(
+            table, table.q, fresh.weight, returns, fresh.seen_in, fresh.episode, fresh.episode_visits
+        )
+
+    def give_up_episode(self, state: MonteCarloState) -> MonteCarloState:
+        """Takes back the visits of an episode that has no return, and what they did to the values."""
+        returns, visits = state.returns, state.episode_visits
+        if returns is not None and state.seen_in is not None:
+            returns -= (state.seen_in == state.episode).astype(jnp.int32)
+        if returns is not None and visits is not None:
+            returns, visits = returns - visits, jnp.zeros_like(visits)
+        nothing = jnp.zeros_like(state.weight)
+        return MonteCarloState(state.table, state.table.q, nothing, returns, state.seen_in, state.episode + 1, visits)
 
     def q_values(self, state: MonteCarloState) -> Float[Array, "S A"]:
         return state.table.q
 
     def _visited(self, state: MonteCarloState, s: Int[Array, ""], a: Int[Array, ""]) -> MonteCarloState:
         """Applies Q <- (1 - alpha) Q + alpha G, where G is still to come: Q fades, coming rewards enter with alpha."""
-        seen_in, returns, counts = state.seen_in, state.returns, jnp.array(True)
+        seen_in, visits, returns, counts = state.seen_in, state.episode_visits, state.returns, jnp.array(True)
         if seen_in is not None:
             counts = tables.entry(seen_in, s, a) != state.episode
             seen_in = tables.put(seen_in, s, a, state.episode)
+        if visits is not None:
+            visits = tables.add(visits, s, a, jnp.int32(1))
         if returns is not None:
             returns = tables.add(returns, s, a, counts)
             step_size = 1.0 / jnp.maximum(tables.entry(returns, s, a), 1).astype(jnp.float32)
@@ -136,4 +154,4 @@ class MonteCarlo(TabularAgent):
         alpha = jnp.where(counts, step_size, 0.0)
         learned = tables.put(state.learned, s, a, (1.0 - alpha) * tables.entry(state.learned, s, a))
         weight = tables.put(state.weight, s, a, (1.0 - alpha) * tables.entry(state.weight, s, a) + alpha)
-        return MonteCarloState(state.table, learned, weight, returns, seen_in, state.episode)
+        return MonteCarloState(state.table, learned, weight, returns, seen_in, state.episode, visits)

@@ -80,5 +80,8 @@ class NStepSARSA(TabularAgent):
         table = tick(table, data.obs, data.action, q)
         return NStepSARSAState(table, keep_choice(next_action, data), closed(window, ended)), {"td_error": td_error}
 
+    def give_up_episode(self, state: NStepSARSAState) -> NStepSARSAState:
+        return NStepSARSAState(state.table, jnp.int32(NOT_CHOSEN), empty_window(self.n))
+
     def q_values(self, state: NStepSARSAState) -> Float[Array, "S A"]:
         return state.table.q

@@ -73,5 +73,8 @@ class SARSA(TabularAgent):
         q = tables.add(table.q, s, a, value_at(self.learning_rate, table.step) * td_error)
         return SARSAState(tick(table, s, a, q), keep_choice(next_action, data)), {"td_error": td_error}
 
+    def give_up_episode(self, state: SARSAState) -> SARSAState:
+        return SARSAState(state.table, jnp.int32(NOT_CHOSEN))
+
     def q_values(self, state: SARSAState) -> Float[Array, "S A"]:
         return state.table.q

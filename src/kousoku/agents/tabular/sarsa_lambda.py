@@ -94,5 +94,8 @@ class SARSALambda(TabularAgent):
         traces = jnp.where(data.terminated | data.truncated, 0.0, traces)
         return SARSALambdaState(tick(table, s, a, q), keep_choice(next_action, data), traces), {"td_error": td_error}
 
+    def give_up_episode(self, state: SARSALambdaState) -> SARSALambdaState:
+        return SARSALambdaState(state.table, jnp.int32(NOT_CHOSEN), jnp.zeros_like(state.traces))
+
     def q_values(self, state: SARSALambdaState) -> Float[Array, "S A"]:
         return state.table.q

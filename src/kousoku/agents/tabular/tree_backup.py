@@ -90,5 +90,8 @@ class TreeBackup(TabularAgent):
         q, td_error = learn(table.q, window, returns, due(window, ended), value_at(self.learning_rate, table.step))
         return TreeBackupState(tick(table, data.obs, data.action, q), closed(window, ended)), {"td_error": td_error}
 
+    def give_up_episode(self, state: TreeBackupState) -> TreeBackupState:
+        return TreeBackupState(state.table, empty_window(self.n))
+
     def q_values(self, state: TreeBackupState) -> Float[Array, "S A"]:
         return state.table.q

@@ -87,5 +87,8 @@ class WatkinsQLambda(TabularAgent):
         traces = jnp.where(data.terminated | data.truncated, 0.0, traces)
         return WatkinsState(tick(table, s, a, q), traces), {"td_error": td_error}
 
+    def give_up_episode(self, state: WatkinsState) -> WatkinsState:
+        return WatkinsState(state.table, jnp.zeros_like(state.traces))
+
     def q_values(self, state: WatkinsState) -> Float[Array, "S A"]:
         return state.table.q

@@ -124,10 +124,10 @@ class HostEnvLoop(TrainLoop):
         seeds = self._programs.seeds(self._keys, to_device(np.uint32(done % 2**32)))
         slots = HostSlots(self._env, jax.device_get(seeds).reshape(-1).tolist())
         number = np.int32(place_of(self.collector, done).number)
-        acting, data = self._programs.begin_acting(self._numbers, state.agent, state.data, number)
+        acting, agents, data = self._programs.begin_acting(self._numbers, state.agent, state.data, number)
         self._acting, carry = acting, jax.tree.map(jnp.copy, acting.carry)
-        self._chooser = acting_of(self._programs, self._program, self._numbers, state.agent, self._axes)
-        return slots, TrainState(state.agent, state.slots, carry, data, state.metrics)
+        self._chooser = acting_of(self._programs, self._program, self._numbers, agents, self._axes)
+        return slots, TrainState(agents, state.slots, carry, data, state.metrics)
 
     def _iterate(self, slots: HostSlots, state: TrainState, number: int) -> TrainState:
         steps = self.collect(slots, state, number)

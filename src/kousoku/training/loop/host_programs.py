@@ -151,11 +151,12 @@ def _acting_keys(program: HostProgram, keys: Key[Array, " N"], iteration: Int[Ar
 
 def _begin_acting(
     program: HostProgram, numbers: Any, agents: Any, data: Any, iteration: Int[Array, ""]
-) -> tuple[Acting, Any]:
-    """Returns what acting begins with in new episodes, and the collectors' data, which those before do not go on in."""
+) -> tuple[Acting, Any, Any]:
+    """Returns what acting begins with in new episodes; agents and collectors' data, in which those before end."""
 
-    def one(numbers: Any, state: Any, data: Any) -> tuple[Acting, Any]:
+    def one(numbers: Any, state: Any, data: Any) -> tuple[Acting, Any, Any]:
         agent, env = _member(program, numbers)
+        state = agent.give_up_episode(state)
         collector, carry = agent.learns_from, agent.initial_carry(state)
         key = jax.eval_shape(lambda: jax.random.key(0))
         act = partial(agent.act, state)
@@ -166,7 +167,7 @@ def _begin_acting(
             jax.tree.map(lambda x: jnp.broadcast_to(x, (*slots, *jnp.shape(x))), carry),
             jax.tree.map(lambda x: jnp.zeros((*steps, *x.shape), x.dtype), (action, extras)),
         )
-        return acting, collector.give_up_episodes(data, iteration)
+        return acting, state, collector.give_up_episodes(data, iteration)
 
     return jax.vmap(one)(numbers, agents, data)
 
