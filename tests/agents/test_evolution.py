@@ -66,6 +66,29 @@ def test_ars_prefers_the_largest_return_of_either_way_not_the_largest_sum():
     np.testing.assert_allclose(mean, np.array([1.0, -1.0]) + step, rtol=1e-5)
 
 
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_a_return_that_is_not_finite_counts_to_ars_as_the_worst(bad):
+    agent = ARS(num_directions=3, top_directions=2, learning_rate=0.1, noise_std=0.5)
+    candidates = mirrored_candidates(jnp.zeros(2), jnp.array([[1.0, 0.0], [7.0, 7.0], [0.0, 2.0]]), 0.5)
+    one, other = (
+        moved(agent, begun(agent, [0.0, 0.0]), candidates, [5.0, 0.0, value, 1.0, 3.0, 4.0])[0] for value in (bad, 0.0)
+    )
+    np.testing.assert_array_equal(one, other)
+    nothing, _, _ = moved(agent, begun(agent, [0.0, 0.0]), candidates, [bad] * 6)
+    np.testing.assert_array_equal(nothing, 0.0)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("kind", STRATEGIES)
+def test_a_return_that_is_not_finite_spoils_nothing(kind, bad):
+    agent = kind(**SMALL[kind])
+    state = begun(agent, [0.5, -0.5])
+    candidates, _ = agent.ask(state, KEY)
+    mean, search, _ = moved(agent, state, candidates, [bad, *range(1, candidates.shape[0])])
+    assert np.isfinite(mean).all()
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(search))
+
+
 @pytest.mark.full("covered")
 def test_ars_stays_where_all_returns_are_equal():
     agent = ARS(num_directions=3)

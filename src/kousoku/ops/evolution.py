@@ -33,6 +33,18 @@ def centred_ranks(returns: Float[Array, " P"]) -> Float[Array, " P"]:
     return rank / max(returns.size - 1, 1) - 0.5
 
 
+def finite_returns(returns: Float[Array, " P"]) -> Float[Array, " P"]:
+    """Returns the returns with what is not finite as bad as the worst that is, or 0 where none is.
+
+    Examples:
+        >>> finite_returns(jnp.array([3.0, jnp.nan, 1.0, jnp.inf])).tolist()
+        [3.0, 1.0, 1.0, 1.0]
+    """
+    finite = jnp.isfinite(returns)
+    worst = jnp.min(jnp.where(finite, returns, jnp.inf))
+    return jnp.where(finite, returns, jnp.where(jnp.isfinite(worst), worst, 0.0))
+
+
 def antithetic_gradient(
     weights: Float[Array, " P"], directions: Float[Array, "P/2 n"], noise_std: Number
 ) -> Float[Array, " n"]:

@@ -54,7 +54,7 @@ class A2C(ActorCriticAgent):
         reward_limit: scaled rewards are clipped to +- this.
         centre_rewards: whether a constant is kept out of the values where it dwarfs what rewards differ by.
         rmsprop_decay: of the running mean of squared gradients.
-        rmsprop_epsilon: added to RMSProp's denominator.
+        rmsprop_epsilon: added to the mean square, under the root.
 
     Metrics: "policy_loss", "value_loss", "entropy", "gradient_norm", "explained_variance", "learning_rate".
 

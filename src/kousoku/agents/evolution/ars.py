@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...core.errors import ConfigError, check_size
+from ...ops.evolution import finite_returns
 from ...ops.schedules import ScalarOrSchedule, check_schedule, value_at
 from .mirrored import MirroredStrategy, directions_of
 from .strategy import EvolutionState, Scalars, parameters
@@ -71,7 +72,7 @@ class ARS(MirroredStrategy):
     ) -> tuple[Float[Array, " n"], Any, Scalars]:
         rate, noise_std = value_at(self.learning_rate, state.step), self.noise(state)
         mean = parameters(state.policy)
-        plus, minus = jnp.split(fitness, 2)
+        plus, minus = jnp.split(finite_returns(fitness), 2)
         directions = directions_of(candidates, noise_std)
         b = self.top_directions or self.num_directions
         best = jnp.argsort(-jnp.maximum(plus, minus))[:b]
