@@ -199,14 +199,15 @@ def test_the_place_of_an_iteration(num_envs, done):
     replay = ks.Replay(num_envs=num_envs, num_steps=3, capacity=150 * num_envs, batch_size=8)
     for collector in (ks.Online(), ks.Rollouts(num_envs=num_envs, num_steps=3), replay):
         place, following = (base.place_of(collector, at) for at in (done, done + 1))
-        assert 0 <= place.number * collector.iteration_steps < 2**31
+        assert -(2**31) <= place.number * collector.iteration_steps < 2**31
+        assert (place.number < 0) == (place.epoch > 0)
         assert place.number % collector.period == done % collector.period
         assert place.epoch or place.number == done
         if place.left > 1:
             assert following == (place.epoch, place.number + 1, place.left - 1)
         else:
             assert following.epoch == place.epoch + 1
-            assert following.number * collector.iteration_steps >= 2**29
+            assert following.number * collector.iteration_steps <= -(2**29)
         assert base.place_of(collector, done + place.left).epoch == place.epoch + 1
 
 
@@ -242,6 +243,22 @@ def test_a_run_of_many_epochs_goes_on_in_any_of_them(id, short_epochs):
         np.testing.assert_array_equal(whole.curves[name], parts.curves[name], err_msg=name)
     if id == "q_learning":
         np.testing.assert_array_equal(whole.record.tables["visits"].sum(axis=(1, 2)), 1500)
+
+
+@pytest.mark.parametrize("id", ["dqn", pytest.param("ppo", marks=pytest.mark.full("more cases"))])
+def test_schedules_stand_still_where_counts_end(id, short_epochs):
+    """In epochs of 512 and 256 steps: a schedule that has come to its end begins in none of them again."""
+    small = {"num_envs": 2, "hidden": (4,), "learning_rate": "linear:0.001:0:500"}
+    if id == "dqn":
+        small |= {"capacity": 64, "batch_size": 4, "learning_starts": 8, "epsilon": "linear:1:0.25:500"}
+    else:
+        small |= {"num_steps": 10, "minibatches": 1, "epochs": 1}
+    run = ks.train(id, "CartPole-v1", steps=1500, record_every=100, out="", eval_episodes=0, **small)
+    rates = run.curves["learning_rate"][0]
+    assert (np.diff(rates[:5]) < 0).all()
+    np.testing.assert_array_equal(rates[6:], 0)
+    if id == "dqn":
+        np.testing.assert_array_equal(run.curves["epsilon"][0][6:], 0.25)
 
 
 @pytest.mark.full("more cases")

@@ -1,4 +1,4 @@
-"""Runs that go on beyond the steps at whose end their learning rate is 0: a line says that nothing is learned there."""
+"""Runs that go on where a schedule has ended: a line says so."""
 
 import warnings
 
@@ -6,7 +6,7 @@ import pytest
 
 import kousoku as ks
 from kousoku.core.errors import RunWarning
-from kousoku.training.guards.spent_rate import tell_spent_rates
+from kousoku.training.guards.schedule_ends import tell_early_ends, tell_spent_rates
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,24 @@ def test_it_is_told_where_a_rate_ends_at_nothing_and_the_run_does_not(rate, begu
         warnings.simplefilter("always")
         tell_spent_rates(ks.make_agent("a2c", learning_rate=rate), begun_for, until)
     assert [each.category for each in caught] == [RunWarning] * told
+
+
+@pytest.mark.parametrize(
+    ("share", "steps", "told"),
+    [
+        ("100%", 2**31 - 1, None),
+        ("100%", 5_000_000_000, "epsilon changes over 2,147,483,647 steps, not over 100% of the run's 5,000,000,000"),
+        ("20%", 5_000_000_000, None),
+        ("20%", 10**12, "epsilon changes over 2,147,483,647 steps, not over 20% of the run's 1,000,000,000,000"),
+        (10, 10**12, None),
+    ],
+)
+def test_shares_of_runs_longer_than_schedules_count_are_told(share, steps, told):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tell_early_ends(ks.make_agent("q_learning", epsilon=f"linear:1:0.1:{share}"), steps)
+    expected = [] if told is None else [f"{told}: schedules count no further"]
+    assert [str(each.message) for each in caught] == expected
 
 
 def test_members_rates_of_their_own_are_not_its():

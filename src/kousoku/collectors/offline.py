@@ -16,6 +16,7 @@ from ..core.env import EnvSpec
 from ..core.errors import ConfigError, check_size, shorten
 from ..core.timestep import ReplayBatch, Transition
 from ..core.update_check import checked_update
+from ..ops.schedules import counted, counted_before
 from .acting import begin_slots
 from .streams import Stream
 from .updates import make_updates
@@ -132,8 +133,10 @@ class Offline(Collector):
     def learn(
         self, agent: Any, state: TrainState, data: Transition, keys: OfflineKeys, axis: str | None
     ) -> tuple[TrainState, dict[str, Any], Int[Array, ""]]:
+        made = counted_before(keys.iteration, self.num_steps)
+
         def update(i: Array, agent_state: Any) -> tuple[Any, dict[str, Array], None]:
-            batch = ReplayBatch(jax.tree.map(lambda x: x[i], data), keys.iteration * self.num_steps + i)
+            batch = ReplayBatch(jax.tree.map(lambda x: x[i], data), counted(made, i))
             key = jax.random.fold_in(jax.random.fold_in(keys.update, 1), i)
             return *checked_update(agent, agent_state, agent.update(agent_state, batch, key, axis=axis), axis), None
 

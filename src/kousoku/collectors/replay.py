@@ -16,7 +16,7 @@ from ..core.collector import Collector, EpisodeEnd, EstimateSums, SlotFunctions,
 from ..core.errors import ConfigError, check_flag, check_number, check_size
 from ..core.timestep import ReplayBatch, Transition
 from ..core.update_check import checked_update
-from ..ops.schedules import Linear, ScalarOrSchedule, check_schedule, value_at
+from ..ops.schedules import Linear, ScalarOrSchedule, check_schedule, counted, counted_before, value_at
 from .acting import act_and_advance, are_staggered, begin_slots, slot_numbers
 from .estimates import RunningEstimates, begin, compare, counted_states
 from .n_step import n_step_transition, take
@@ -193,7 +193,7 @@ class Replay(Collector):
     def give_up_episodes(self, data: Any, iteration: Int[Array, ""]) -> Any:
         """Returns the buffer with each slot's last transition truncated: no n-step one goes on in the next episode."""
         newest = (iteration * self.num_steps - 1) % self.slot_capacity
-        cut = self.transitions_in(data).truncated.at[:, newest].set(iteration > 0)
+        cut = self.transitions_in(data).truncated.at[:, newest].set(iteration != 0)
         cut_short = eqx.tree_at(lambda data: self.transitions_in(data).truncated, data, cut)
         returns = data.returns
         if returns is not None:
@@ -239,15 +239,14 @@ class Replay(Collector):
         before, iteration = state.data.estimates, keys.iteration
         if before is None or self.discount is None:
             return None, None
-        learning = iteration * self.iteration_steps >= self.learning_starts
+        learning = counted_before(iteration, self.iteration_steps) >= self.learning_starts
         counts = counted_states(end, slots.time_limit, self.discount, learning)
         return compare(agent, state.agent, before, made, end, iteration, counts, self.discount, scale)
 
     def learn(
         self, agent: Any, state: TrainState, data: None, keys: ReplayKeys, axis: str | None
     ) -> tuple[TrainState, dict[str, Any], Int[Array, ""]]:
-        iterations = keys.iteration + 1
-        taken = iterations * self.iteration_steps
+        taken = _counted_through(keys.iteration, self.iteration_steps)
         updates = jnp.where(taken >= self.learning_starts, self.gradient_steps, 0)
         # Drawn before the loop over updates: XLA would copy a buffer that goes through it, in every iteration.
         slot, time, weights = self._places(keys, state.data, taken, axis)
@@ -326,7 +325,7 @@ class Replay(Collector):
         """
         here = self.transitions_in(data).reward.shape[0]
         shape = self.gradient_steps, self.batch_size * here // self.num_envs
-        filled = jnp.minimum((keys.iteration + 1) * self.num_steps, self.slot_capacity)
+        filled = jnp.minimum(_counted_through(keys.iteration, self.num_steps), self.slot_capacity)
         key = jax.random.fold_in(keys.steps.update, 0)
         if axis is not None:
             key = jax.random.fold_in(key, jax.lax.axis_index(axis))
@@ -336,6 +335,11 @@ class Replay(Collector):
         draws = jnp.arange(math.prod(shape), dtype=jnp.int32).reshape(shape)
         of_each = jax.vmap(jax.vmap(_place, (None, 0, None, None)), (None, 0, None, None))
         return *of_each(key, draws, jnp.int32(here), filled), None
+
+
+def _counted_through(iteration: Int[Array, ""], steps: int) -> Int[Array, ""]:
+    """Returns how many steps have been taken after an iteration, `steps` in each."""
+    return counted(counted_before(iteration, steps), steps)
 
 
 @kernel

@@ -240,7 +240,7 @@ class Collector(eqx.Module):
 
         Args:
             key: the member's.
-            iteration: how many were made before.
+            iteration: how many were made before; in a run of more steps than int32 counts, negative from there on.
             num_slots: slots on this device.
             axis: the named axis of the devices that share the slots; None for one device.
         """

@@ -45,6 +45,18 @@ def counted(count: Int[Array, "..."], more: int | Int[Array, ""] = 1) -> Int[Arr
     return jnp.minimum(count, jnp.int32(LARGEST) - more) + more
 
 
+def counted_before(iteration: Int[Array, ""], steps: int) -> Int[Array, ""]:
+    """Returns how many steps were taken before an iteration, `steps` in each.
+
+    It is the largest number of int32 where the iteration's number is negative, as in epochs after the first.
+
+    Examples:
+        >>> int(counted_before(jnp.int32(3), 5)), int(counted_before(jnp.int32(-3), 5))
+        (15, 2147483647)
+    """
+    return jnp.where(iteration < 0, jnp.int32(LARGEST), iteration * jnp.int32(steps))
+
+
 def check_steps(field: str, steps: Any) -> int | str:
     """Returns the steps of a schedule: a count, or a share of a run such as "20%".
 

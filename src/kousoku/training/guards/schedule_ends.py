@@ -1,4 +1,4 @@
-"""Learning rates that have come to their end, in runs that go on beyond what they were begun for."""
+"""Schedules that end before their run does: in one that is gone on with, or longer than counts are."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import dataclasses
 import warnings
 from collections.abc import Collection
 
+import jax
 import jax.numpy as jnp
 
 from ...core.agent import Agent
 from ...core.errors import RunWarning
 from ...core.spaces import LARGEST
-from ...ops.schedules import value_at
+from ...ops.schedules import Schedule, counted_steps, value_at
 
 NOTHING = 1e-6
 """The share of its first value below which a learning rate teaches nothing."""
@@ -37,3 +38,24 @@ def tell_spent_rates(agent: Agent, begun_for: int, until: int, swept: Collection
             ends = f"{name} comes to 0 at the {begun_for:,} steps that this run was begun for"
             fix = "nothing is learned after them; begin another with init_from, or anew with more steps"
             warnings.warn(f"{ends}: {fix}", RunWarning, stacklevel=3)
+
+
+def tell_early_ends(agent: Agent, steps: int) -> None:
+    """Warns of each share of a run that is more steps than a schedule counts.
+
+    Args:
+        agent: with its schedules, whose shares are not counts yet.
+        steps: of the run.
+    """
+    if steps <= LARGEST:
+        return
+    for path, schedule in jax.tree.leaves_with_path(agent, is_leaf=_is_schedule):
+        share = getattr(schedule, "steps", None)
+        if isinstance(share, str) and (counts := counted_steps(share, steps)) == LARGEST:
+            name = jax.tree_util.keystr(path[-1:]).lstrip(".")
+            what = f"{name} changes over {counts:,} steps, not over {share} of the run's {steps:,}"
+            warnings.warn(f"{what}: schedules count no further", RunWarning, stacklevel=3)
+
+
+def _is_schedule(leaf: object) -> bool:
+    return isinstance(leaf, Schedule)

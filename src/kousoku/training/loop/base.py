@@ -16,7 +16,8 @@ class Place(NamedTuple):
 
     Attributes:
         epoch: 0 for the first 2^31 steps or so.
-        number: what programs are told: below 2^31 also as a number of steps.
+        number: what programs are told, within int32 also as a number of steps. From the second epoch on it is negative,
+            so that a count of steps can stand still at the largest one (`counted_before`).
         left: iterations of this epoch from there on.
     """
 
@@ -33,13 +34,13 @@ def whole_iterations(step: int, iteration_steps: int) -> int:
 def place_of(collector: Collector, done: int) -> Place:
     """Returns the place of the iteration after so many that are done.
 
-    In a later epoch numbers begin where a buffer has long been full, and its head is where the last epoch left it.
+    In a later epoch a buffer has long been full, and numbers begin where its head is where the last epoch left it.
     """
     half = LARGEST // 2 // collector.iteration_steps // collector.period * collector.period
     if done < 2 * half:
         return Place(0, done, 2 * half - done)
     epoch, further = divmod(done - 2 * half, half)
-    return Place(epoch + 1, half + further, half - further)
+    return Place(epoch + 1, further - half, half - further)
 
 
 class TrainLoop:

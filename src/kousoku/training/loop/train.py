@@ -25,7 +25,7 @@ from ..guards.finite_check import FiniteCheck
 from ..guards.interrupt import StopRequest, stop_on_signals
 from ..guards.key_reuse import keys_unchecked
 from ..guards.memory_check import check_episodes, check_memory
-from ..guards.spent_rate import tell_spent_rates
+from ..guards.schedule_ends import tell_early_ends, tell_spent_rates
 from ..guards.trace_check import check_not_traced
 from ..guards.transfers import check_transfers
 from ..io import checkpoints, compile_cache, files, folder_lock, provenance, run_folder, tree_io
@@ -78,6 +78,7 @@ def train(
     check_installed(config.log, config.out)
     compile_cache.enable()
     told = {"begun_for": config.steps, **(told or {})}
+    tell_early_ends(agent, told["begun_for"])
     agent = in_run(agent, told["begun_for"])
     check_host(agent, env, config)
     check_agent_fields(agent)
