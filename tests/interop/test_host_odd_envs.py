@@ -2,8 +2,10 @@
 
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +20,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import kousoku as ks
 from kousoku.collectors.host_slots import HostSlots
 from kousoku.core.spaces import Box, Dict, Discrete, MultiDiscrete
+from kousoku.interop.host import workers as workers_module
 from kousoku.interop.host.spaces import our_space
 from kousoku.interop.host.values import batched, leaves_of, single, written
 
@@ -123,6 +126,97 @@ def test_one_that_ends_the_program_is_one_that_fails(workers):
 
     with pytest.raises(ks.EnvError, match=r"^environment Closed raised RuntimeError: it called sys.exit\(3\)$"):
         stepped(Closed, workers)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_iterator_of_its_own_that_has_come_to_its_end_is_told(workers):
+    """A generator that a StopIteration leaves would let it out as it is."""
+
+    class Reads(Loose):
+        def step(self, action):
+            return next(iter(()))
+
+    with pytest.raises(ks.EnvError, match=r"^environment Reads raised StopIteration: "):
+        stepped(Reads, workers)
+
+
+def test_workers_close_their_environments(tmp_path):
+    class Writes(Loose):
+        def close(self):
+            (tmp_path / str(id(self))).write_text("closed")
+
+    slots = HostSlots(ks.from_gymnasium(Writes, workers=2), [0, 1, 2])
+    before = len(list(tmp_path.iterdir()))  # the one that told the spaces is closed already
+    slots.close()
+    assert len(list(tmp_path.iterdir())) >= before + 2, "of two processes; places in memory may be the same"
+
+
+def test_a_worker_in_the_midst_of_a_step_ends_with_the_process_that_started_it(tmp_path):
+    """One that is killed can tell nobody, and an environment that hangs reads nothing."""
+    script = f"""
+import os, time
+from pathlib import Path
+import gymnasium, numpy as np
+import kousoku as ks
+from kousoku.collectors.host_slots import HostSlots
+class Hangs(gymnasium.Env):
+    observation_space = action_space = gymnasium.spaces.Discrete(2)
+    def reset(self, *, seed=None, options=None):
+        return 0, {{}}
+    def step(self, action):
+        Path({str(tmp_path)!r}, "worker").write_text(str(os.getpid()))
+        time.sleep(600)
+slots = HostSlots(ks.from_gymnasium(Hangs, workers=1), [0])
+slots.step([np.zeros(1, np.int32)])
+"""
+    started = subprocess.Popen([sys.executable, "-c", script])
+    told = tmp_path / "worker"
+    wait_until(lambda: told.exists() and told.read_text(), 60)
+    worker = int(told.read_text())
+    started.kill()
+    started.wait()
+    wait_until(lambda: not is_alive(worker), 60)
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_processes_that_hang_are_ended_together(interrupted, monkeypatch, tmp_path):
+    """After one wait for all of them; or none, where somebody interrupts it."""
+
+    class Stays(Loose):
+        def close(self):
+            time.sleep(600)
+
+    monkeypatch.setattr(workers_module, "SECONDS_TO_END", 0.5)
+    slots = HostSlots(ks.from_gymnasium(Loose, workers=1), [0])
+    slots.close()
+    vector = workers_module.Workers("Stays", Stays, [0, 1, 2], 3)
+    processes = list(vector._processes)
+    if interrupted:
+
+        def wait(self, timeout=None):
+            if timeout is not None:
+                raise KeyboardInterrupt
+            return begun(self)
+
+        begun = subprocess.Popen.wait
+        monkeypatch.setattr(subprocess.Popen, "wait", wait)
+        with pytest.raises(KeyboardInterrupt):
+            vector.close()
+    else:
+        vector.close()
+    assert [process.returncode for process in processes] == [-9, -9, -9]
+
+
+def wait_until(holds, seconds):
+    until = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def is_alive(process):
+    stat = Path(f"/proc/{process}/stat")
+    return stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
 
 
 def test_one_that_ends_the_program_as_it_is_made_is_one_that_fails():

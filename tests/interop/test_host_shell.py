@@ -23,6 +23,14 @@ def test_a_run_is_trained_and_evaluated(counter, capsys):
     assert "length: " in capsys.readouterr().out
 
 
+def test_the_list_has_agents_that_can_learn_in_it_and_says_who_ends_its_episodes(counter, capsys):
+    """Those that step environments in programs are refused by `train`."""
+    assert main(["list", "gymnasium:Counter-v0"]) == 0
+    told = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines() if len(line.split()) > 1)
+    assert told["agents"].split(", ") == ["a2c", "dqn", "ppo", "pqn", "sac"]
+    assert told["time"] == "limit    its own, if it has one"
+
+
 def test_what_cannot_be_made_is_one_line(capsys):
     assert main(["train", "ppo", "gymnasium:NoSuch-v0", "--steps", "32", *SMALL]) == 2
     told = capsys.readouterr().err.splitlines()

@@ -24,6 +24,9 @@ TRANSLATED = [
     (spaces.Box(0, 2**40, (2,), np.int64), Box(0, 2**31 - 2, (2,), np.int32)),
     (spaces.Box(-5, 5, (2,), np.int8), Box(-5, 5, (2,), np.int8)),
     (spaces.Discrete(4, start=7), Discrete(4)),
+    (spaces.Discrete(4, start=2**31 - 5), Discrete(4)),
+    (spaces.Discrete(4, start=-(2**31)), Discrete(4)),
+    (spaces.Dict({"none": spaces.Dict({}), "one": spaces.Discrete(2)}), Dict({"none": Dict({}), "one": Discrete(2)})),
     (spaces.MultiDiscrete([2, 3]), MultiDiscrete((2, 3))),
     (spaces.MultiBinary(3), MultiDiscrete((2, 2, 2))),
     (
@@ -46,11 +49,52 @@ REFUSED = [
     spaces.MultiBinary([2, 2]),
     spaces.Dict({}),
 ]
+FAR = [
+    spaces.Discrete(4, start=2**31 - 2),
+    spaces.Discrete(3, start=2**40),
+    spaces.Discrete(3, start=-(2**40)),
+    spaces.MultiDiscrete([2, 3], start=[0, 2**35]),
+    spaces.Dict({"a": spaces.Discrete(2), "b": spaces.Discrete(2, start=2**40)}),
+]
 
 
 @pytest.mark.parametrize(("theirs", "ours"), TRANSLATED, ids=lambda space: type(space).__name__)
 def test_a_space_is_the_one_of_ours_that_holds_the_same(theirs, ours):
     assert our_space("observation_space", theirs) == ours
+
+
+@pytest.mark.parametrize("space", FAR, ids=str)
+def test_indices_beyond_32_bits_are_refused_in_one_line(space):
+    """Nothing here holds them: an action would come out as another one."""
+    told = r"^action_space of Far: got (Multi)?Discrete\(.*start=.*; let its numbers lie in 32 bits"
+    with pytest.raises(ks.ConfigError, match=told):
+        our_space("action_space of Far", space)
+
+
+class Partly(gymnasium.Env):
+    """Observes the one number of a part, and nothing of the other."""
+
+    action_space = spaces.Discrete(2)
+
+    def __init__(self, nothing):
+        self.observation_space = spaces.Dict({"none": nothing, "one": spaces.Box(-1, 1, (1,), np.float32)})
+
+    def reset(self, *, seed=None, options=None):
+        self.steps = 0
+        return self.observation_space.sample(), {}
+
+    def step(self, action):
+        self.steps += 1
+        return self.observation_space.sample(), 1.0, self.steps == 5, False, {}
+
+
+@pytest.mark.parametrize("nothing", [spaces.Dict({}), spaces.Box(-1, 1, (0, 3))], ids=["Dict", "Box"])
+@pytest.mark.parametrize("agent", ["ppo", pytest.param("dqn", marks=pytest.mark.full("more cases"))])
+def test_a_part_of_an_observation_may_hold_nothing(agent, nothing):
+    small = {"num_steps": 8, "minibatches": 2} if agent == "ppo" else {"capacity": 64, "learning_starts": 8}
+    env = ks.from_gymnasium(lambda: Partly(nothing))
+    run = ks.train(agent, env, steps=64, num_envs=2, hidden=(8,), out="", eval_episodes=1, **small)
+    assert ks.load_policy(run)(Partly(nothing).observation_space.sample()) in (0, 1)
 
 
 @pytest.mark.parametrize("space", REFUSED, ids=lambda space: type(space).__name__)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..agents import AGENTS
 from ..core.errors import ConfigError, nearest
+from ..core.host import HostEnv
 from ..core.registry import Registry
 from ..envs import ENVS
 from . import index
@@ -135,12 +136,14 @@ def _tell_env(id: str) -> None:
     from ..training.presets import presets
 
     print(f"{id}: {ENVS.summary(id) or 'of another library'}")
-    spec = index.spec(id)
-    if spec is not None:
+    env = index.env(id)
+    if env is not None:
+        spec, on_host = env.spec, isinstance(env, HostEnv)
         _tell("observations", _described(spec.observation_space))
         _tell("actions", _described(spec.action_space))
-        _tell("time limit", "none" if spec.time_limit is None else str(spec.time_limit))
-        _tell("agents", ", ".join(fitting_agents(spec)))
+        without = "its own, if it has one" if on_host else "none"
+        _tell("time limit", without if spec.time_limit is None else str(spec.time_limit))
+        _tell("agents", ", ".join(fitting_agents(spec, on_host)))
     _tell_presets({agent: preset for (agent, env), preset in presets().items() if env == id})
     _tell("options", ", ".join(ENVS.options(id)))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..agents import AGENTS
-from ..core.env import EnvSpec
+from ..core.env import Env, EnvSpec
 from ..core.ours import is_ours
 from ..envs import ENVS
 
@@ -55,11 +55,17 @@ def agents(kinds: str, id: str) -> list[str]:
     return sorted(found.union(there or ()))
 
 
-def spec(id: str) -> EnvSpec | None:
-    """Returns an environment's spaces and time limit; None where it cannot be made without an option."""
+def env(id: str) -> Env | None:
+    """Returns an environment; None where it cannot be made without an option."""
     if any(parameter.default is parameter.empty for parameter in ENVS.options(id).values()):
         return None
-    return ENVS.make(id).spec
+    return ENVS.make(id)
+
+
+def spec(id: str) -> EnvSpec | None:
+    """Returns an environment's spaces and time limit; None where it cannot be made without an option."""
+    made = env(id)
+    return None if made is None else made.spec
 
 
 def described(spec: EnvSpec | None) -> Row:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,7 +49,7 @@ class HostSlots:
             EnvError: if it fails.
         """
         self._name = env.name
-        with telling(self._name):
+        with Telling(self._name):
             self._vector = env.make_vector(seeds)
         try:
             self.restart()
@@ -60,7 +59,7 @@ class HostSlots:
 
     def restart(self) -> None:
         """Begins a new episode in every slot; those that were on their way are forgotten."""
-        with telling(self._name):
+        with Telling(self._name):
             first = self._vector.reset()
         self.obs: Leaves = first
         count = len(first[0])
@@ -82,7 +81,7 @@ class HostSlots:
             EnvError: if an environment fails.
         """
         before = self.obs
-        with telling(self._name):
+        with Telling(self._name):
             next_obs, reward, terminated, truncated = self._vector.step(actions)
         self._returns, length = self._returns + reward, self.length + 1
         episode_return = self.episode_return
@@ -97,7 +96,7 @@ class HostSlots:
 
     def _begin_next(self, ended: np.ndarray) -> None:
         slots = np.flatnonzero(ended)
-        with telling(self._name):
+        with Telling(self._name):
             first = self._vector.reset(slots.tolist())
         self.obs = [leaf.copy() for leaf in self.obs]
         for leaf, begun in zip(self.obs, first, strict=True):
@@ -107,17 +106,24 @@ class HostSlots:
 
     def close(self) -> None:
         """Ends the environments."""
-        with telling(self._name):
+        with Telling(self._name):
             self._vector.close()
 
 
-@contextlib.contextmanager
-def telling(name: str) -> Iterator[None]:
-    """Names the environment in whatever it raises."""
-    try:
-        yield
-    except (ConfigError, EnvError):
-        raise
-    except (Exception, SystemExit) as error:  # the environment is others' code
-        said = (str(error).splitlines() or [""])[0]
-        raise EnvError(f"environment {name} raised {type(error).__name__}: {said}") from error
+class Telling:
+    """Names the environment in whatever it raises.
+
+    It is no generator, out of which `contextlib` would let a `StopIteration` go as it is.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Takes the environment's name."""
+        self._name = name
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        """Raises EnvError from what is the environment's own: others' code may raise anything."""
+        if isinstance(error, (Exception, SystemExit)) and not isinstance(error, (ConfigError, EnvError)):
+            said = (str(error).splitlines() or [""])[0]
+            raise EnvError(f"environment {self._name} raised {type(error).__name__}: {said}") from error

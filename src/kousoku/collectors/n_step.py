@@ -17,7 +17,7 @@ def take(kept: Any, slot: Int[Array, "..."], time: Int[Array, "..."]) -> Any:
 
     def at_places(x: Array) -> Array:
         place = slot * x.shape[1] + time
-        return x.reshape((-1, *x.shape[2:])).at[place].get(mode="promise_in_bounds")
+        return x.reshape((x.shape[0] * x.shape[1], *x.shape[2:])).at[place].get(mode="promise_in_bounds")
 
     return jax.tree.map(at_places, kept)
 

@@ -44,4 +44,5 @@ def flattened(space: Space, obs: Any) -> Float32[Array, " F"]:
         return jnp.concatenate([jax.nn.one_hot(obs[i], n, dtype=jnp.float32) for i, n in enumerate(space.nvec)])
     if isinstance(space, Box):
         return jnp.asarray(obs).astype(jnp.float32).reshape(-1)
-    return jnp.concatenate([flattened(space.spaces[name], obs[name]) for name in sorted(space.spaces)])
+    parts = [flattened(space.spaces[name], obs[name]) for name in sorted(space.spaces)]
+    return jnp.concatenate(parts) if parts else jnp.zeros(0)

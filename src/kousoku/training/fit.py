@@ -11,19 +11,25 @@ from ..agents import AGENTS
 from ..core.env import EnvSpec
 from ..core.errors import ConfigError
 from ..core.spaces import Box, Dict, Discrete, MultiDiscrete, Space
+from .loop.host_envs import steps_outside
 
 
-def fitting_agents(spec: EnvSpec) -> list[str]:
+def fitting_agents(spec: EnvSpec, on_host: bool = False) -> list[str]:
     """Returns the ids of the agents that can learn in an environment: whose `init` takes its spaces.
 
     What `init` makes is only traced; nothing is compiled.
+
+    Args:
+        spec: the environment's.
+        on_host: whether it runs on the host, where those cannot learn whose programs have to step it.
 
     Examples:
         >>> import kousoku
         >>> fitting_agents(kousoku.make("Pendulum-v1").spec)
         ['a2c', 'apg', 'ars', 'bc', 'ddpg', 'iql', 'openai_es', 'pgpe', 'ppo', 'sac', 'sep_cma_es', 'td3', 'td3_bc']
     """
-    return [id for id in AGENTS.ids() if fits(id, spec)]
+    there = [id for id in AGENTS.ids() if fits(id, spec)]
+    return [id for id in there if not on_host or steps_outside(AGENTS.make(id))]
 
 
 def fitting_spaces(id: str) -> tuple[list[str], list[str]]:

@@ -353,4 +353,4 @@ def _carry_at(network: Network, carry: Any, is_first: Bool[Array, ""]) -> Any:
 
 def flat_time(tree: PyTree[Array]) -> PyTree[Array]:
     """Reshapes [T, B, ...] to [T * B, ...]."""
-    return jax.tree.map(lambda x: x.reshape((-1, *x.shape[2:])), tree)
+    return jax.tree.map(lambda x: x.reshape((x.shape[0] * x.shape[1], *x.shape[2:])), tree)  # also of no numbers

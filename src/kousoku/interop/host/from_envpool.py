@@ -16,7 +16,7 @@ from ...core.host import HostEnv
 from ..libraries import imported, said
 from .group import Rows
 from .spaces import our_space, starts_of
-from .values import batched, leaves_of, unbatched
+from .values import leaves_of, observed, told_of, unbatched
 from .vector_env import check_size
 
 LOWEST = "1.2.0"
@@ -139,18 +139,19 @@ class Pool:
 
     def reset(self, slots: Sequence[int] | None = None) -> Rows:
         if slots is None:
-            return batched(self._observations, self._pool.reset()[0])
+            return observed(self._observations, self._pool.num_envs, self._pool.reset()[0])
         # A pool begins an ended episode anew by itself at the next step; asked before, it does so now, and only once.
         obs, info = self._pool.reset(np.asarray(slots, np.int32))
         order = np.argsort(info["env_id"])
-        return [leaf[order] for leaf in batched(self._observations, obs)]
+        return [leaf[order] for leaf in observed(self._observations, len(slots), obs)]
 
     def step(self, actions: Sequence[np.ndarray]) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
         theirs = unbatched(self._action_space, self._actions, actions)
         obs, reward, terminated, truncated, info = self._pool.step(theirs)
         order = np.argsort(info["env_id"])
-        told = np.array(reward, np.float32)[order], np.array(terminated, bool)[order], np.array(truncated, bool)[order]
-        return [leaf[order] for leaf in batched(self._observations, obs)], *told
+        count = self._pool.num_envs
+        told = (each[order] for each in told_of(count, reward, terminated, truncated))
+        return [leaf[order] for leaf in observed(self._observations, count, obs)], *told
 
     def close(self) -> None:
         self._pool.close()

@@ -10,7 +10,7 @@ from gymnasium import spaces
 from ...core.errors import ConfigError
 from ...core.host import Starts
 from ...core.spaces import LARGEST, Box, Dict, Discrete, MultiDiscrete, Space
-from .values import leaves_of, narrowed
+from .values import Leaf, leaves_of, narrowed
 
 
 def our_space(field: str, space: Any) -> Space:
@@ -24,18 +24,28 @@ def our_space(field: str, space: Any) -> Space:
         space: Gymnasium's.
 
     Raises:
-        ConfigError: for a space that has no counterpart here, such as Text.
+        ConfigError: for a space that has no counterpart here, such as Text, or whose numbers 32 bits do not hold.
 
     Examples:
         >>> our_space("observation_space", spaces.Tuple([spaces.Discrete(3, start=1), spaces.MultiBinary(2)]))
         Dict(spaces={'0': Discrete(n=3), '1': MultiDiscrete(nvec=(2, 2))})
     """
     try:
-        if not leaves_of(space):
+        leaves = leaves_of(space)
+        if not leaves:
             raise TypeError(f"{space!r} holds nothing")
     except TypeError as error:
         raise ConfigError(field, type(space).__name__, str(error)) from error
+    for leaf in leaves:
+        if leaf.start is not None and not np.all(_in_32_bits(leaf)):
+            raise ConfigError(field, leaf.space, "let its numbers lie in 32 bits, such as from a start of 0 on")
     return _counterpart(space)
+
+
+def _in_32_bits(leaf: Leaf) -> Any:
+    """Returns of each index whether 32 bits hold all that it may be."""
+    first = np.asarray(leaf.start, np.int64)
+    return (first >= -LARGEST - 1) & (first <= LARGEST - np.asarray(leaf.count, np.int64))
 
 
 def starts_of(observations: Any, actions: Any) -> Starts | None:
@@ -71,6 +81,6 @@ def _bound(bound: np.ndarray, dtype: np.dtype) -> Any:
     else:
         least, most = max(np.iinfo(dtype).min, -LARGEST - 1), min(np.iinfo(dtype).max, LARGEST - 1)
         wide = np.clip(bound.astype(np.float64), least, most)
-    if wide.size and (wide == wide.flat[0]).all():
-        return float(wide.flat[0])
-    return tuple(wide.tolist()) if wide.ndim else float(wide)
+    if not wide.size:
+        return 0.0
+    return float(wide.flat[0]) if (wide == wide.flat[0]).all() else tuple(wide.tolist())

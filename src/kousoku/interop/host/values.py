@@ -91,6 +91,33 @@ def batched(leaves: list[Leaf], value: Any) -> list[np.ndarray]:
     return [np.array(_ours(leaf, np.asarray(picker(leaf.path)(value)))) for leaf in leaves]
 
 
+def observed(leaves: list[Leaf], count: int, value: Any) -> list[np.ndarray]:
+    """Returns what V environments observe, as `batched` does.
+
+    Raises:
+        ValueError: for another shape than that of so many, or indices outside their space.
+    """
+    for leaf in leaves:
+        shape, needed = np.shape(picker(leaf.path)(value)), (count, *leaf.shape)
+        if shape != needed:
+            where = "".join(f"[{name!r}]" for name in leaf.path)
+            raise ValueError(f"its observation{where} has the shape {shape}, and {needed} is needed")
+    return batched(leaves, value)
+
+
+def told_of(count: int, reward: Any, terminated: Any, truncated: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns rewards and ends of V environments that come together as new arrays, float32 and bool [V].
+
+    Raises:
+        ValueError: for another shape.
+    """
+    named = {"reward": (reward, np.float32), "terminated": (terminated, bool), "truncated": (truncated, bool)}
+    for what, (values, _) in named.items():
+        if np.shape(values) != (count,):
+            raise ValueError(f"its {what} has the shape {np.shape(values)}, and {(count,)} is needed")
+    return tuple(np.array(values, dtype) for values, dtype in named.values())  # type: ignore[return-value]
+
+
 def unbatched(space: Any, leaves: list[Leaf], arrays: Any) -> Any:
     """Returns actions of V environments, [V, ...] each, as a vector of them takes them together."""
     return _gathered(space, {leaf.path: _theirs(leaf, array) for leaf, array in zip(leaves, arrays, strict=True)})

@@ -10,7 +10,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 from ...core.errors import ConfigError
 from .group import Rows
-from .values import batched, leaves_of, unbatched
+from .values import leaves_of, observed, told_of, unbatched
 
 
 def check_masks(name: str, env: Any) -> None:
@@ -50,24 +50,27 @@ class GymnasiumVector:
             ConfigError: if it has another number of environments than there are seeds.
         """
         check_size("vector", env.num_envs, len(seeds))
-        self._env, self._seeds = env, list(seeds)
+        self._env, self._count = env, len(seeds)
+        self._seeds: list[int] | None = list(seeds)
         self._observations = leaves_of(env.single_observation_space)
         self._actions = leaves_of(env.single_action_space)
 
     def reset(self, slots: Sequence[int] | None = None) -> Rows:
         if slots is None:
-            seeds, self._seeds = self._seeds, [None] * len(self._seeds)
-            return batched(self._observations, self._env.reset(seed=seeds)[0])
-        mask = np.zeros(len(self._seeds), bool)
+            seeds, self._seeds = self._seeds, None
+            # The interface takes one seed; a list of them is an extension of these two.
+            several = isinstance(self._env.unwrapped, SyncVectorEnv | AsyncVectorEnv)
+            seed = seeds if several or seeds is None else seeds[0]
+            return observed(self._observations, self._count, self._env.reset(seed=seed)[0])
+        mask = np.zeros(self._count, bool)
         mask[list(slots)] = True
         obs, _ = self._env.reset(options={"reset_mask": mask})
-        return [leaf[list(slots)] for leaf in batched(self._observations, obs)]
+        return [leaf[list(slots)] for leaf in observed(self._observations, self._count, obs)]
 
     def step(self, actions: Sequence[np.ndarray]) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
         theirs = unbatched(self._env.single_action_space, self._actions, actions)
         obs, reward, terminated, truncated, _ = self._env.step(theirs)
-        told = np.array(reward, np.float32), np.array(terminated, bool), np.array(truncated, bool)
-        return batched(self._observations, obs), *told
+        return observed(self._observations, self._count, obs), *told_of(self._count, reward, terminated, truncated)
 
     def close(self) -> None:
         pass

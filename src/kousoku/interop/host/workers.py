@@ -6,6 +6,7 @@ import contextlib
 import pickle
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,9 +15,7 @@ import numpy as np
 
 from ...core.errors import ConfigError, EnvError
 from .group import Rows
-from .worker import receive, send
-
-SECONDS_TO_END = 5.0
+from .worker import SECONDS_TO_END, receive, send
 
 
 class Workers:
@@ -68,18 +67,24 @@ class Workers:
         return _joined(rows), reward, terminated, truncated
 
     def close(self) -> None:
-        """Ends the processes: gently, and those that do not end in time by force."""
-        for process in self._processes:
-            with contextlib.suppress(OSError):
-                process.stdin.close()  # pyright: ignore[reportOptionalMemberAccess]
-        for process in self._processes:
-            try:
-                process.wait(SECONDS_TO_END)
-            except subprocess.TimeoutExpired:
-                process.kill()
+        """Ends the processes, which close their environments: those that do not end in time, by force.
+
+        So are all, at once, where somebody interrupts the waiting.
+        """
+        processes, self._processes = self._processes, []
+        until = time.monotonic() + SECONDS_TO_END
+        try:
+            for process in processes:
+                with contextlib.suppress(OSError):
+                    process.stdin.close()  # pyright: ignore[reportOptionalMemberAccess]
+            for process in processes:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(max(0.0, until - time.monotonic()))
+        finally:
+            for process in processes:
+                process.kill()  # of one that has ended, nothing
                 process.wait()
-            process.stdout.close()  # pyright: ignore[reportOptionalMemberAccess]
-        self._processes = []
+                process.stdout.close()  # pyright: ignore[reportOptionalMemberAccess]
 
     def _ask_all(self, name: str, arguments: Sequence[Any], who: Sequence[int] | None = None) -> list[Any]:
         """Asks processes, all by default, for the same at the same time; returns their answers in order."""

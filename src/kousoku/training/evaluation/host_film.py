@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from ...collectors.host_slots import telling
+from ...collectors.host_slots import Telling
 from ...core.errors import ConfigError, RunWarning
 from ...core.host import DrawnHostVector, HostEnv, Leaves
 from ...core.scene import Scene, Trajectory2d
@@ -70,13 +70,13 @@ def host_film(env: HostEnv, act: Act, seed: int, name: str, max_steps: int, seco
     if env.make_drawn is None:
         raise ConfigError("env", env.name, "it does not draw itself")
     with contextlib.ExitStack() as stack:
-        with telling(env.name):
+        with Telling(env.name):
             vector = stack.enter_context(contextlib.closing(env.make_drawn([seed])))
             obs, scenes = vector.reset(), [_scene(vector)]
         rewards, actions, until = [], [], time.monotonic() + seconds
         for t in range(max_steps):
             chosen = act(obs, t)
-            with telling(env.name):
+            with Telling(env.name):
                 obs, reward, terminated, truncated = vector.step(chosen)
                 scenes.append(_scene(vector))
             rewards.append(float(reward[0]))
