@@ -131,6 +131,8 @@ def test_bits():
     check(lambda x: lax.bitcast_convert_type(x, jnp.uint8), EVERY[~np.isnan(EVERY)])
     check(lambda x: lax.bitcast_convert_type(x, jnp.float16), EVERY.view(np.uint16))
     check(lambda x: lax.bitcast_convert_type(x, jnp.float16), EVERY.view(np.uint32))
+    check(lambda x: lax.bitcast_convert_type(x, jnp.float16), EVERY[~np.isnan(EVERY)])
+    check(lambda x: lax.bitcast_convert_type(x, jnp.float16) * 1, EVERY[~np.isnan(EVERY)])
     check(lambda key: jax.random.uniform(key, (5,), jnp.float16), jax.random.split(jax.random.key(0), 20))
 
 
@@ -185,6 +187,7 @@ def test_what_is_left_to_xla():
     assert "no rule for nextafter of float16" in str(reason_against(lax.nextafter, half, half))
     assert "no rule for arrays of bfloat16" in str(reason_against(lambda x: x.astype(jnp.bfloat16) + 1, half))
     with jax.enable_x64(True):
+        assert reason_against(lambda x: jnp.mod(x, 3.0), half) is None, "what is known is rounded beforehand"
         assert "float64 to float16" in str(reason_against(lambda x: x.astype(jnp.float16), double))
     assert reason_against(lambda x: lax.reduce_precision(x, 8, 10), half) is None
     assert "reduce_precision of float16" in str(reason_against(lambda x: lax.reduce_precision(x, 4, 10), half))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -12,6 +13,45 @@ from kousoku.compiler import kernel
 
 WAYS = ((), (0,))
 """Every lane with arguments of its own; the first argument the same for all."""
+
+
+OF_BITS = (jnp.bitwise_and, jnp.bitwise_or, jnp.bitwise_xor, jnp.equal, jnp.less)
+OF_NUMBERS = (jnp.add, jnp.subtract, jnp.multiply, jnp.maximum, jnp.minimum)
+
+
+@pytest.mark.parametrize(
+    ("operations", "dtype", "numbers"),
+    [
+        (OF_BITS, np.bool_, (False, True)),
+        pytest.param((*OF_BITS, *OF_NUMBERS), np.int32, (0, 1, -1), marks=pytest.mark.full("more cases")),
+        pytest.param(OF_NUMBERS, np.float32, (0.0, 1.0), marks=pytest.mark.full("more cases")),
+    ],
+)
+def test_what_is_known_beside_an_array_may_have_fewer_elements(operations, dtype, numbers):
+    """JAX leaves a scalar beside an array as it is; what is made of both has the array's shape, and goes on with it."""
+    shapes = ((), (1, 1), (1, 5), (2, 1), (2, 5))
+    known = [number if shape == () else np.full(shape, number, dtype) for number in numbers for shape in shapes]
+
+    def function(x):
+        made = [op(*pair) for op in operations for c in known for pair in ((x, c), (c, x))]
+        return [each[:, ::-1] for each in made], [jnp.sum(each, axis=1) for each in made]
+
+    x = np.arange(30).reshape(3, 2, 5) % 3 - 1
+    compare(function, [x.astype(dtype)])
+
+
+@pytest.mark.parametrize("number", [-1, 0, 2, 7])
+def test_a_case_beyond_the_last_is_the_last(number):
+    compare(lambda x: lax.select_n(jnp.int32(number), x, 2 * x, 3 * x), [np.float32([[1.0, 2.0]])])
+
+
+def test_a_product_that_is_one_number_may_be_added_to_anything():
+    x = np.arange(15, dtype=np.float32).reshape(3, 5)
+
+    def function(x, b):
+        return x @ x + b, x @ x + x, jnp.dot(x, 2 * x) + jnp.dot(x, x), jax.grad(lambda x: (x @ x + 1) ** 2)(x)
+
+    compare(function, [x, np.float32([1.0, 2.0, 3.0])], [(), (0, 1)])
 
 
 def test_fewer_bits_at_the_ends_of_their_range():

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..ir import Atom, Unsupported
+from ..ir import Atom, Literal, Unsupported
 
 if TYPE_CHECKING:
     from .reader import JaxprReader
@@ -53,6 +53,8 @@ def own_reading(reader: JaxprReader, eqn: Any, inputs: list[Atom]) -> list[Atom]
     if name == "nextafter":
         raise Unsupported("nextafter of float16")
     if name == "convert_element_type" and eqn.invars[0].aval.dtype == np.float64:
+        if isinstance(inputs[0], Literal):  # by float32 it would be rounded twice
+            return [Literal(rounded(inputs[0].value))]
         raise Unsupported("convert_element_type of float64 to float16")
     if name == "reduce_precision":
         if eqn.params["exponent_bits"] < 5 or eqn.params["mantissa_bits"] < 10:
@@ -63,10 +65,10 @@ def own_reading(reader: JaxprReader, eqn: Any, inputs: list[Atom]) -> list[Atom]
 
 def _bitcast(reader: JaxprReader, eqn: Any, inputs: list[Atom]) -> list[Atom]:
     source, target, params = eqn.invars[0].aval, eqn.outvars[0].aval, eqn.params
-    if is_half(source):
-        inputs = reader.append("half_to_bits", inputs, {}, [(source.shape, BITS)])
     if is_half(source) and is_half(target):
         return inputs
+    if is_half(source):
+        inputs = reader.append("half_to_bits", inputs, {}, [(source.shape, BITS)])
     if not is_half(target):
         return reader.append("bitcast_convert_type", inputs, params, [(target.shape, np.dtype(target.dtype))])
     inputs = reader.append("bitcast_convert_type", inputs, params, [(target.shape, BITS)])

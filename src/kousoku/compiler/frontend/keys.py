@@ -1,8 +1,9 @@
 """Reads random keys as what they are made of: words.
 
 A key array of shape S is an array of shape S + W of uint32, W being the generator's. Operations that draw are replaced
-by the generator's own definition in JAX, so that a kernel's stream is the stream of plain JAX, bit for bit, whichever
-generator it is; those that move elements about get W's axes appended.
+by the generator's own definition in JAX, so that a kernel's stream is the stream of plain JAX, bit for bit; those that
+move elements about get W's axes appended. The definition of threefry, JAX's default, is of operations that kernels
+have; that of rbg is an operation of XLA's own.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ class JaxprReader(Inliner):
             name, inputs = "mul", [inputs[0], self.constant(factor, factor)]
         if len(outs) == 1:
             simpler = simplified(name, inputs, *outs[0])
-            if simpler is not None:
+            if simpler is not None and simpler.shape == outs[0][0]:
                 return [simpler]
         kept = {key: value for key, value in params.items() if key not in FORGOTTEN}
         identity = (name, tuple(map(id, inputs)), tuple(outs), meaning(kept) if kept else "")
@@ -228,23 +228,28 @@ def plain(value: Any) -> Any:
 
 
 def simplified(name: str, inputs: list[Atom], shape: tuple[int, ...], dtype: np.dtype) -> Atom | None:
-    """Returns the input that the operation returns unchanged, if it does."""
+    """Returns an input whose elements are the result's, or a constant; None where the operation has to be carried out.
+
+    The input may be smaller than the result, beside which JAX leaves scalars as they are: then it is not the result.
+    """
     first = inputs[0] if inputs else None
     if name in ("reshape", "broadcast_in_dim", "squeeze", "convert_element_type"):
         return first if first is not None and first.shape == shape and first.dtype == dtype else None
     if name == "select_n":
         which, cases = inputs[0], inputs[1:]
         if isinstance(which, Literal) and which.size == 1:
-            return cases[int(which.value.reshape(()))]
+            return cases[int(np.clip(which.value.reshape(()), 0, len(cases) - 1))]
         return cases[0] if all(c is cases[0] for c in cases) else None
     if name in ("add", "or", "xor") and dtype.kind in "iub":
         for a, b in (inputs, inputs[::-1]):
-            if isinstance(b, Literal) and not b.value.any() and a.shape == shape:
+            if isinstance(b, Literal) and not b.value.any():
                 return a
     if name == "and" and dtype.kind == "b":
         for a, b in (inputs, inputs[::-1]):
-            if isinstance(b, Literal) and b.size == 1:
-                return a if b.value.all() else b
+            if isinstance(b, Literal) and not b.value.any():
+                return Literal(np.zeros(shape, dtype))
+            if isinstance(b, Literal) and b.value.all():
+                return a
     return None
 
 

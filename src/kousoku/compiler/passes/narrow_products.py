@@ -32,10 +32,9 @@ def _row_beside(op: Op, product: Op) -> Atom | None:
     """Returns what is added to every row of a product; None where that is something else."""
     out = product.outputs[0]
     others = [a for a in op.inputs if a is not out]
-    is_row = (
-        len(others) == 1 and out.dtype.kind == "f" and others[0].shape == (*(1,) * (len(out.shape) - 1), out.shape[-1])
-    )
-    return others[0] if is_row and len(out.shape) > 1 else None
+    if len(others) != 1 or len(out.shape) < 2 or out.dtype.kind != "f":
+        return None
+    return others[0] if others[0].shape == (*(1,) * (len(out.shape) - 1), out.shape[-1]) else None
 
 
 def _of_slices(product: Op, part: Op) -> list[Op]:
