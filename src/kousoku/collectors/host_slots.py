@@ -111,7 +111,7 @@ class HostSlots:
 
 
 class Telling:
-    """Names the environment in whatever it raises.
+    """A context that names the environment in whatever it raises.
 
     It is no generator, out of which `contextlib` would let a `StopIteration` go as it is.
     """

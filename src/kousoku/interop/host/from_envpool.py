@@ -150,8 +150,9 @@ class Pool:
         obs, reward, terminated, truncated, info = self._pool.step(theirs)
         order = np.argsort(info["env_id"])
         count = self._pool.num_envs
-        told = (each[order] for each in told_of(count, reward, terminated, truncated))
-        return [leaf[order] for leaf in observed(self._observations, count, obs)], *told
+        reward, terminated, truncated = told_of(count, reward, terminated, truncated)
+        rows = [leaf[order] for leaf in observed(self._observations, count, obs)]
+        return rows, reward[order], terminated[order], truncated[order]
 
     def close(self) -> None:
         self._pool.close()
