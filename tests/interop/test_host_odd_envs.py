@@ -151,6 +151,7 @@ def test_workers_close_their_environments(tmp_path):
     assert len(list(tmp_path.iterdir())) >= before + 2, "of two processes; places in memory may be the same"
 
 
+@pytest.mark.full("processes")
 def test_a_worker_in_the_midst_of_a_step_ends_with_the_process_that_started_it(tmp_path):
     """One that is killed can tell nobody, and an environment that hangs reads nothing."""
     script = f"""
@@ -187,8 +188,6 @@ def test_processes_that_hang_are_ended_together(interrupted, monkeypatch, tmp_pa
             time.sleep(600)
 
     monkeypatch.setattr(workers_module, "SECONDS_TO_END", 0.5)
-    slots = HostSlots(ks.from_gymnasium(Loose, workers=1), [0])
-    slots.close()
     vector = workers_module.Workers("Stays", Stays, [0, 1, 2], 3)
     processes = list(vector._processes)
     if interrupted:

@@ -88,8 +88,9 @@ class Partly(gymnasium.Env):
         return self.observation_space.sample(), 1.0, self.steps == 5, False, {}
 
 
+@pytest.mark.by_default("ppo-Box")
 @pytest.mark.parametrize("nothing", [spaces.Dict({}), spaces.Box(-1, 1, (0, 3))], ids=["Dict", "Box"])
-@pytest.mark.parametrize("agent", ["ppo", pytest.param("dqn", marks=pytest.mark.full("more cases"))])
+@pytest.mark.parametrize("agent", ["ppo", "dqn"])
 def test_a_part_of_an_observation_may_hold_nothing(agent, nothing):
     small = {"num_steps": 8, "minibatches": 2} if agent == "ppo" else {"capacity": 64, "learning_starts": 8}
     env = ks.from_gymnasium(lambda: Partly(nothing))
