@@ -250,6 +250,17 @@ class TestFewReturns:
             payload(self.record(lengths=(400.0, 1000.0)))["curves"]["charts"][0]["title"] != "Return, from the reward"
         )
 
+    @pytest.mark.parametrize(
+        ("limit", "seen", "estimated"),
+        [(1000, (19,), True), (None, (19, 39), True), (None, (19,), False), (2000, (19, 39), False)],
+    )
+    def test_not_where_they_need_not_have_ended_at_the_time_limit(self, limit, seen, estimated):
+        """A single episode is as long as itself: where no limit is told, each agent has had several."""
+        record = self.record(lengths=(1000.0,) * len(seen), seen=seen)
+        facts = record.facts if limit is None else record.facts | {"time_limit": limit}
+        curves = curve_data.with_derived_curves(records.replaced(record, facts=facts)).curves
+        assert (curve_data.ESTIMATED in curves) == estimated
+
     @pytest.mark.parametrize(("first", "estimated"), [(0, False), (2, False), (3, True), (20, True)])
     def test_not_where_nearly_all_reports_see_a_return(self, first, estimated):
         seen = tuple(range(first, 40))

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 import re
-from html import escape
+from html import escape, unescape
 
 import figures
 import numpy as np
@@ -16,7 +16,7 @@ from kousoku.agents import AGENTS
 from kousoku.core.choice import tied_for_best
 from kousoku.core.scene import Scene, Text, Trajectory2d
 from kousoku.ops.statistics import iqm_interval
-from kousoku.viz import offline, report, style, tables, write_report
+from kousoku.viz import headline, offline, report, style, tables, write_report
 from kousoku.viz.curves import plot_returns
 from kousoku.viz.encode import numbers, to_json
 from kousoku.viz.film import MAX_FRAMES
@@ -273,6 +273,27 @@ class TestContent:
         assert groups["Agent"]["learning_rate"] == "0.5, 0.1, 0.02 (swept)"
         assert groups["Agent"]["exploration.epsilon"] == "0.1, 0.3 (swept)"
         assert "Agent: learning_rate" not in groups
+
+    def test_so_has_a_number_of_the_environment(self):
+        record = records.sweep()
+        config = {
+            "env": {"id": "Mine", "options": {}, "fields": {"p": 0.5, "q": 2.0}},
+            "sweep": {"env.p": [0.0, 0.5, 1.0]},
+            "sources": {"env": {"p": "swept"}},
+        }
+        record = records.replaced(record, config=record.config | config)
+        (rows,) = [dict(group["rows"]) for group in payload(record)["config"] if group["title"] == "Environment"]
+        assert rows["fields.p"] == "0, 0.5, 1 (swept)"
+        assert rows["fields.q"] in ("2", "2.00")
+
+    def test_a_reader_without_scripts_is_told_what_came_out_and_which_pictures_there_are(self, tmp_path):
+        record = records.grid()
+        write_report(record, tmp_path)
+        told = (tmp_path / "report.html").read_text(encoding="utf-8").split("<noscript>")[1].split("</noscript>")[0]
+        assert "needs JavaScript" in told
+        assert str(headline.sentence(record))[:40] in unescape(told)
+        named = set(re.findall(r"\w+\.png", told))
+        assert named == {path.name for path in tmp_path.glob("*.png")}
 
 
 class TestNetwork:

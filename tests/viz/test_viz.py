@@ -363,6 +363,12 @@ class TestPlots:
 
     def test_lengths_have_a_plot_of_their_own(self):
         record = records.grid()
+        evaluated = {
+            "return": np.full((record.num_members, 4), 0.5),
+            "length": np.full((record.num_members, 4), 9000.0),
+        }
+        judged = records.replaced(record, evaluation=evaluated)
+        assert viz.plot_lengths(judged).axes[0].get_ylim()[1] > 9000.0, "also where greedy episodes are the longest"
         ax = viz.plot_lengths(record).axes[0]
         assert "steps per episode" in ax.get_title(loc="left")
         assert "all are" not in ax.get_title(loc="left")

@@ -19,12 +19,18 @@ CSS = """
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 440px), 1fr)); gap: 36px 44px; }
 .pictures figure { margin: 0; }
 .pictures img { width: 100%; max-width: 560px; height: auto; display: block; }
+.pictures img.dark { display: none; }
+@media screen and (prefers-color-scheme: dark) {
+  .pictures img.light { display: none; }
+  .pictures img.dark { display: block; }
+}
 table.compared { margin: 0 0 8px; }
 section > h3 { margin-top: 30px; }
 section > .pictures { margin-top: 40px; }
 .compared td, .compared th { padding: 7px 14px 7px 0; white-space: nowrap; }
 .compared tbody th { text-align: left; font-weight: 500; }
 .compared .decided { font-weight: 700; }
+@media (max-width: 600px) { .compared tbody th { white-space: normal; overflow-wrap: anywhere; min-width: 30vw; } }
 """
 DPI = 96
 
@@ -121,15 +127,16 @@ def _pictures(group: Group) -> str:
 
 
 def _picture(figure: Figure, alt: str) -> str:
-    """Embeds a figure twice: as it was drawn, and in the colours of the dark scheme."""
+    """Embeds a figure twice: as it was drawn, and in the colours of the dark scheme.
+
+    The page's style shows one: of `picture` and its sources a browser may print the one that was on the screen.
+    """
     width, height = (round(size * DPI) for size in figure.get_size_inches())
     text = _svg(figure)
     light, dark = (base64.b64encode(t.encode()).decode() for t in (text, _darkened(text)))
     kind = "data:image/svg+xml;base64,"
-    return (
-        f'<picture><source media="screen and (prefers-color-scheme: dark)" srcset="{kind}{dark}">'
-        f'<img src="{kind}{light}" alt="{escape(alt)}" width="{width}" height="{height}"></picture>'
-    )
+    size = f'alt="{escape(alt)}" width="{width}" height="{height}"'
+    return f'<img class="light" src="{kind}{light}" {size}><img class="dark" src="{kind}{dark}" {size}>'
 
 
 def _svg(figure: Figure) -> str:

@@ -141,7 +141,15 @@ def _with_estimated_return(record: RunRecord) -> RunRecord:
     known = np.asarray(lengths, np.float64)[np.isfinite(lengths)]
     if not known.size or seen >= (1 - GAPS) * told or np.ptp(known) > SAME_LENGTH * known.max():
         return record
-    return replace(record, curves=record.curves | {ESTIMATED: np.asarray(reward, np.float64) * float(known.mean())})
+    limit = record.facts.get("time_limit")
+    if limit is None:  # not told, as of environments on the host: of each member some episodes were so long
+        several = (np.isfinite(lengths).sum(axis=0) > 1).all()
+        return _with_estimate(record, reward, float(known.mean())) if several else record
+    return _with_estimate(record, reward, limit) if known.min() >= (1 - SAME_LENGTH) * limit else record
+
+
+def _with_estimate(record: RunRecord, reward: np.ndarray, length: float) -> RunRecord:
+    return replace(record, curves=record.curves | {ESTIMATED: np.asarray(reward, np.float64) * length})
 
 
 def curve(record: RunRecord, name: str, limit: int = 400) -> Curve:

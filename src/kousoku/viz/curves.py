@@ -92,9 +92,10 @@ def _plot(record: RunRecord, name: str, ax: Axes | None) -> Figure:
     if evaluated is not None:
         _draw_evaluations(place, record, evaluated, order)
     best = _draw_optimum(place, record, name)
-    judged = [] if evaluated is None else [*evaluated.mean.ravel()]
+    judged = np.empty(0) if evaluated is None else evaluated.mean.ravel()
     if evaluated is not None and len(record.points) == 1:
-        judged += _draw_whisker(place, evaluated)
+        _draw_whisker(place, evaluated)
+        judged = np.concatenate([judged, evaluated.low, evaluated.high], axis=None)
     dress(
         place,
         title=f"{title(record)}\n{what_is_told(record, name, WHAT[name])}{_note(record)}{_sameness(record, name)}",
@@ -107,11 +108,12 @@ def _plot(record: RunRecord, name: str, ax: Axes | None) -> Figure:
         place.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         place.yaxis.set_minor_locator(NullLocator())
         place.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-        place.set_ylim(0.8 * float(np.nanmin(data.members)), 1.1 * float(np.nanmax(data.mean)))
+        least, most = (np.concatenate([part, judged], axis=None) for part in (data.members, data.mean))
+        place.set_ylim(0.8 * float(np.nanmin(least)), 1.1 * float(np.nanmax(most)))
     else:
-        trained = np.concatenate([data.mean, data.low, data.high, best], axis=None)
-        place.set_ylim(*robust_limits(trained, np.asarray(judged)))
-    if len(record.points) > 1 or best or judged:
+        trained = np.concatenate([data.mean, data.low, data.high], axis=None)
+        place.set_ylim(*robust_limits(trained, judged, np.asarray(best)))
+    if len(record.points) > 1 or best or judged.size:
         handles, labels = place.get_legend_handles_labels()
         legend = place.legend(
             handles[::-1], labels[::-1], facecolor=PAPER, edgecolor="none", framealpha=0.8, fontsize=TICK_SIZE,
@@ -178,14 +180,13 @@ def _draw_evaluations(ax: Axes, record: RunRecord, data: Curve, order: list[int]
             ax.fill_between(data.step, data.low[:, point], data.high[:, point], color=color, alpha=0.15, linewidth=0)
 
 
-def _draw_whisker(ax: Axes, data: Curve) -> list[float]:
-    """Draws the interval of an evaluation that stands alone, where a band has no width; returns its ends."""
+def _draw_whisker(ax: Axes, data: Curve) -> None:
+    """Draws the interval of an evaluation that stands alone, where a band has no width."""
     (known,) = np.nonzero(np.isfinite(data.mean[:, 0]))
     if len(known) != 1 or not np.isfinite(data.low[known[0], 0]):
-        return []
+        return
     step, low, high = (float(values[known[0]]) for values in (data.step, data.low[:, 0], data.high[:, 0]))
     ax.plot([step, step], [low, high], color=COLORS[1], linewidth=1.2, marker="_", markersize=7)
-    return [low, high]
 
 
 def _draw_optimum(ax: Axes, record: RunRecord, name: str) -> list[float]:

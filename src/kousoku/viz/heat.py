@@ -14,9 +14,10 @@ from matplotlib.colors import Normalize, to_hex
 from ..core.panel import Panel
 from .canvas import INK, MUTED, colormap, heading
 from .style import COLORS, ink_on, to_rgb
-from .text import fixed
+from .text import MINUS, fixed
 
 LARGE = 20
+MOST_CHARACTERS = 8
 NUMBERS_UP_TO = 12
 LONGEST_LABEL = 12
 SMALLEST_ARROW = 5.0
@@ -129,7 +130,9 @@ def _write_cells(
         lines += strokes
         inks += [ink] * len(strokes)
         if numbers:
-            _text(ax, c, r + 0.32, fixed(float(values[r, c]), size), ink, min(8.5, cell_points * 0.2))
+            text = fixed(float(values[r, c]), size)
+            text = text if len(text) <= MOST_CHARACTERS else f"{values[r, c]:.1e}".replace("-", MINUS, 1)
+            _text(ax, c, r + 0.32, text, ink, min(8.5, cell_points * 0.2, 1.45 * cell_points / len(text)))
     width = float(np.clip(cell_points / 26, 0.5, 1.5))
     arrows = LineCollection(lines, colors=inks, linewidths=width, capstyle="round", zorder=4)
     arrows.set_in_layout(False)  # what lies inside the axes needs no room: measuring it would take most of the time

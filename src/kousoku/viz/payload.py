@@ -22,7 +22,7 @@ from .summary import largest_errors
 from .tables import member_name, tables, tie_note
 from .text import rows, short
 
-MAX_SWEEP_ROWS = 200
+MAX_SWEEP_ROWS = 576
 LARGE_GROUP = 4
 MEMORY = {
     "state_mib": "training state",
@@ -113,7 +113,7 @@ def _config(record: RunRecord) -> list[dict[str, Any]]:
     config = {key: value for key, value in record.config.items() if key not in ("command", "sources", "begun_for")}
     groups = [
         *_groups(record, "Agent", "agent", _with_swept(config.pop("agent", {}), config.get("sweep") or {})),
-        *_groups(record, "Environment", "env", _env(config.pop("env", {}))),
+        *_groups(record, "Environment", "env", _with_swept(_env(config.pop("env", {})), _of_env(config))),
         ("Run", sources.marked(record, "run", rows("", config | _spacing(record)))),
         *((name, list(rows("", record.facts.get(name.lower(), {})))) for name in ("Versions", "Device")),
         ("Memory", _memory(record.facts.get("memory", {}))),
@@ -128,6 +128,12 @@ def _env(config: dict[str, Any]) -> dict[str, Any]:
     fields = {name: value for name, value in config.get("fields", {}).items() if name not in options}
     told = {name: value for name, value in config.items() if name != "registered" and value is not None}
     return {name: value for name, value in (told | {"fields": fields}).items() if name != "fields" or value}
+
+
+def _of_env(config: dict[str, Any]) -> dict[str, Any]:
+    """Returns the values of the environment's numbers that were swept, by their names without "env."."""
+    swept = config.get("sweep") or {}
+    return {name.removeprefix("env."): values for name, values in swept.items() if name.startswith("env.")}
 
 
 def _spacing(record: RunRecord) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from html import escape
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -21,10 +22,7 @@ from .values import plot_error, plot_values, plot_visits
 
 SCRIPT = "report.js"
 START = "kousokuReport.page();\n"
-WITHOUT_SCRIPT = (
-    "<p>This report is drawn by the script in this file, which needs JavaScript. The pictures beside the file show the "
-    "same.</p>"
-)
+WITHOUT_SCRIPT = "This report is drawn by the script in this file, which needs JavaScript."
 PIXELS_PER_INCH = 160
 
 
@@ -51,7 +49,16 @@ def write_report(record: RunRecord, path: str | Path) -> Path:
 
 def report_html(record: RunRecord) -> str:
     """Returns the report as a self-contained page."""
-    return page_html(headline.title(record), (*_player(record), SCRIPT), START, payload(record), WITHOUT_SCRIPT)
+    return page_html(
+        headline.title(record), (*_player(record), SCRIPT), START, payload(record), _without_script(record)
+    )
+
+
+def _without_script(record: RunRecord) -> str:
+    """Returns what stands in the page where no script runs: what the run came to, and which pictures there are."""
+    names = ", ".join(f"{name}.png" for name in _pictures(record))
+    pictures = f" Pictures beside this file: {names}." if names else ""
+    return f"<p>{WITHOUT_SCRIPT} {escape(headline.sentence(record))}{pictures}</p>"
 
 
 def _player(record: RunRecord) -> tuple[str, ...]:

@@ -78,7 +78,9 @@ export function domainOf(chart: Chart): { range: Range; cut: boolean } {
   if (chart.log) {
     const means = [...chart.series, ...evaluated].flatMap((series) => series.mean);
     const [low, high] = extent([...members, ...means]) ?? [1, 10];
-    return { range: [low, extent(means)?.[1] ?? high], cut: false };
+    const top = extent(means)?.[1] ?? high;
+    const cut = [...members, ...colored(chart.series, true)].some((value) => known(value) && value > 1.1 * top);
+    return { range: [low, top], cut };
   }
   const means = chart.series.flatMap((series) => series.mean);
   const trained = robustExtent([...means, ...colored(chart.series, true), ...members], optimum);

@@ -46,7 +46,7 @@ export function sweepLines(sweep: Sweep, score: string, bins: number): HTMLEleme
   const best = marked ? `; thick: ${tied > 1 ? "those that tie for the best" : "the best one"}` : "";
   return el("div", { class: "pairs" },
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `${score} of each setting` }, picture),
-    el("p", { class: "note" }, `Each line is a setting, from its values to its ${score}${best}. Of the lines through one value, those with higher scores lie above.`),
+    el("p", { class: "note" }, `Each line is a setting, from its values to its ${score}${best}. Of the lines through one value, those that are higher up in the table lie above.`),
   );
 }
 
@@ -66,7 +66,7 @@ function axisOf(name: string, rows: SweepRow[], side: number): Axis {
   const middle = (value: number) => EDGE.top + HEIGHT - (values.indexOf(value) + 0.5) * room;
   const heights: (number | null)[] = rows.map(() => null);
   for (const value of values) {
-    // rows come with the highest score first
+    // rows come in the order of the table
     const through = rows.flatMap((row, rank) => (row.values[side] === value ? [rank] : []));
     through.forEach((rank, i) => {
       heights[rank] = middle(value) + ((i + 0.5) / through.length - 0.5) * SPREAD * room;

@@ -29,7 +29,7 @@ export function sweepSection(sweep: Sweep | null, colored: number, bins: number)
   return sectionOf("sweep", "Settings compared", `${orderOf(sweep, score)}${what}`,
     sweepGrid(sweep, score, bins) ?? sweepLines(sweep, score, bins),
     el("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "settings compared" }, table),
-    sweep.left > 0 ? el("p", { class: "note" }, `${whole(sweep.left)} settings with lower scores are left out.`) : null,
+    sweep.left > 0 ? el("p", { class: "note" }, `The last ${whole(sweep.left)} settings of this order are left out.`) : null,
   );
 }
 

@@ -209,7 +209,10 @@ def _failure(run: OngoingRun, job: TrainJob, sums: MetricSums, finite: np.ndarra
 
 
 def _member(job: TrainJob, found: NonFinite) -> str:
-    return f"seed {job.population.seed[found.member]}, sweep point {job.population.point[found.member]}"
+    """Returns a member's seed, and its numbers of a sweep."""
+    point = job.config.points[job.population.point[found.member]]
+    numbers = [f"{name} {value}" for name, value in point.items()]
+    return ", ".join([f"seed {job.population.seed[found.member]}", *numbers])
 
 
 def when(progress: RunProgress, agent: Agent, sums: MetricSums, found: NonFinite) -> str:

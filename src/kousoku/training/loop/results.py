@@ -265,10 +265,12 @@ def q_values(population: Population, states: Any) -> jax.Array | None:
 
 def _facts(job: TrainJob, progress: RunProgress) -> dict[str, Any]:
     speed = progress.step * job.population.size / progress.seconds if progress.seconds else 0.0
+    time_limit = job.population.env(0).time_limit
     return {
         "steps": progress.step,
         "members": job.population.size,
         "episodes": progress.episodes,
+        **({} if time_limit is None else {"time_limit": time_limit}),
         **({} if progress.blown_up is None else {"blown_up": progress.blown_up}),
         "seconds": round(progress.seconds, 6),
         "first_block_seconds": round(progress.first_block_seconds, 6),
