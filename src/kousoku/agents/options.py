@@ -88,7 +88,10 @@ def with_number(agent: Agent, name: str, value: float) -> Agent:
     _check_is_number_of(agent, name)
     check_number(f"sweep[{name!r}]", value)
     if any(field.name == name for field in _fields(agent)):
-        return dataclasses.replace(agent, **{name: value})
+        made = dataclasses.replace(agent, **{name: value})
+        if getattr(made, name) != value and isinstance(getattr(made, name), int):
+            raise ConfigError(f"sweep[{name!r}]", value, f"it is a whole number, {getattr(made, name)} or another one")
+        return made
     holder = next(f.name for f in _fields(agent) if isinstance(getattr(agent, f.name), Exploration))
     return dataclasses.replace(agent, **{holder: dataclasses.replace(getattr(agent, holder), **{name: value})})
 

@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from ..core.agent import Estimate
 from ..core.collector import EpisodeEnd, EstimateSums
+from ..core.errors import ConfigError
 from ..core.timestep import Transition
 from ..ops.trees import select
 
@@ -35,8 +36,8 @@ class RunningEstimates(eqx.Module):
     latest: Estimate
 
 
-def estimates_of(agent: Any, agent_state: Any, made: Transition) -> Estimate | None:
-    """Returns what an agent expects of the actions of T steps of B slots, [T, B]; None of one that expects nothing."""
+def estimates_of(agent: Any, agent_state: Any, made: Transition) -> Any:
+    """Returns what an agent expects of the actions of T steps of B slots, an `Estimate` [T, B], or None for nothing."""
     of_each = jax.vmap(jax.vmap(lambda obs, action: agent.estimate(agent_state, obs, action)))
     return of_each(made.obs, made.action)
 
@@ -51,6 +52,9 @@ def begin(agent: Any, agent_state: Any, made: Transition) -> RunningEstimates | 
     expects = jax.eval_shape(partial(estimates_of, agent), agent_state, made)
     if expects is None:
         return None
+    if not isinstance(expects, Estimate) or any(x.shape != made.reward.shape for x in jax.tree.leaves(expects)):
+        fix = "give a kousoku.core.agent.Estimate of numbers, or None"
+        raise ConfigError(f"{type(agent).__name__}.estimate", jax.tree.map(lambda x: str(x.dtype), expects), fix)
     num_slots = made.reward.shape[1]
     sums = EstimateSums(*(jnp.zeros(num_slots, jnp.float32) for _ in range(4)))
     return RunningEstimates(sums, jax.tree.map(lambda x: jnp.zeros(num_slots, x.dtype), expects))

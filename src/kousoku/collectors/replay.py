@@ -260,9 +260,8 @@ class Replay(Collector):
             batch = ReplayBatch(transitions, taken, *of_each)
             key = jax.random.fold_in(jax.random.fold_in(keys.steps.update, 1), i)
             if self.prioritised:
-                return checked_update(
-                    agent, agent_state, agent.update_with_errors(agent_state, batch, key, axis=axis), axis, 3
-                )
+                made = agent.update_with_errors(agent_state, batch, key, axis=axis)
+                return checked_update(agent, agent_state, made, axis, transitions.reward.shape[0])
             return *checked_update(agent, agent_state, agent.update(agent_state, batch, key, axis=axis), axis), None
 
         learned, sums, errors = make_updates(update, state.agent, updates, self.gradient_steps, axis)

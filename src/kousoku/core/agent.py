@@ -37,7 +37,7 @@ class Agent(eqx.Module):
     @property
     @abstractmethod
     def learns_from(self) -> Collector:
-        """Where its data comes from: a property, or a field with a default.
+        """Where its data comes from: a property, or a field with a default, `learns_from: Online = Online()`.
 
         `Online()` is one transition at a time, `Rollouts(...)` are T steps of B environments made by the present
         policy, `Replay(...)` is minibatches of a replay buffer; or a collector of one's own.

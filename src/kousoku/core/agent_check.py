@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -9,11 +10,12 @@ import jax
 import numpy as np
 
 from .agent import Agent
+from .collector import Collector
 from .env import EnvSpec
-from .env_shapes import shapes
+from .env_shapes import MEANINGS, said, shapes
 from .errors import ConfigError, check_takes, shorten
 from .ours import is_ours
-from .spaces import Space
+from .spaces import Discrete, Space
 from .update_check import check_leaves, parts_of
 
 KINDS = {"i": "iu", "u": "iu", "f": "iuf"}
@@ -34,14 +36,63 @@ def check_agent(agent: Agent, spec: EnvSpec, plays_greedily: bool = True) -> Non
         ConfigError: naming the method, what it gives, and what it should.
     """
     kind, key = type(agent), jax.eval_shape(lambda: jax.random.key(0))
+    _check_collector(agent)
     agent.learns_from.check_agent(agent, spec)
+    if not is_ours(kind.update) and agent.learns_from.batched:
+        check_takes(f"{kind.__name__}.update", agent.update, ("state", "data", "key"), ("axis",))
     if not is_ours(kind.init):
-        check_leaves(f"{kind.__name__}.init", eqx.filter_eval_shape(agent.init, spec, key))
+        field = f"{kind.__name__}.init"
+        check_leaves(field, _traced(field, lambda key: agent.init(spec, key), key))
     if not is_ours(kind.act):
         keywords = ("greedy",) if plays_greedily else ()
         check_takes(f"{kind.__name__}.act", agent.act, ("state", "obs", "carry", "key"), keywords)
         for how in ({}, {"greedy": True}) if plays_greedily else ({},):
             _check_answers(agent, spec, how)
+    if not is_ours(kind.q_values):
+        _check_q_values(agent, spec)
+
+
+def _check_collector(agent: Agent) -> None:
+    """Refuses an agent whose `learns_from` is no collector.
+
+    Raises:
+        ConfigError: saying what to write.
+    """
+    given = agent.learns_from
+    if not isinstance(given, Collector):
+        is_kind = isinstance(given, type) and issubclass(given, Collector)
+        fix = f"make one of it: {given.__name__}(...)" if is_kind else "use a collector, such as kousoku.Online()"
+        raise ConfigError(f"{type(agent).__name__}.learns_from", given, fix)
+
+
+def _traced(field: str, function: Callable[..., Any], *args: Any) -> Any:
+    """Returns the shapes of what a method of an agent returns.
+
+    Raises:
+        ConfigError: where an error of JAX's has a meaning; others are raised as they are.
+    """
+    try:
+        return eqx.filter_eval_shape(function, *args)
+    except tuple(kind for kind, _ in MEANINGS) as error:
+        kind, _, method = field.partition(".")
+        raise ConfigError("agent", kind, f"{method}: {said(error)}") from error
+
+
+def _check_q_values(agent: Agent, spec: EnvSpec) -> None:
+    """Refuses action values that are not those of every state and action.
+
+    Raises:
+        ConfigError: with the shape.
+    """
+    key, field = jax.eval_shape(lambda: jax.random.key(0)), f"{type(agent).__name__}.q_values"
+    found = _traced(field, lambda key: agent.q_values(agent.init(spec, key)), key)
+    states, actions = spec.observation_space, spec.action_space
+    if found is None:
+        return
+    if not isinstance(states, Discrete) or not isinstance(actions, Discrete):
+        raise ConfigError(field, told(found), "observations and actions are not both Discrete: it should give None")
+    if shapes(found) != [("", (states.n, actions.n), "float32")]:
+        raise ConfigError(field, told(found), f"it should give float32[{states.n}, {actions.n}], or None")
 
 
 def _check_answers(agent: Agent, spec: EnvSpec, how: dict[str, bool]) -> None:
@@ -53,12 +104,13 @@ def _check_answers(agent: Agent, spec: EnvSpec, how: dict[str, bool]) -> None:
         state, obs = agent.init(spec, key), spec.observation_space.sample(key)
         carry = agent.initial_carry(state)
         made = agent.act(state, obs, carry, key, **how)
-        action, carried, _ = parts_of(
+        action, carried, extras = parts_of(
             field, made, 3, "return three things: the action, what is carried on, and extras or None"
         )
+        check_leaves(field, extras, "extras")
         return action, carried, carry
 
-    action, carry, first = eqx.filter_eval_shape(answers, key)
+    action, carry, first = _traced(field, answers, key)
     check_action(field, action, spec.action_space)
     if jax.tree.structure(carry) != jax.tree.structure(first) or shapes(carry) != shapes(first):
         raise ConfigError(f"{field}'s carry", told(carry), f"carry on what is like `initial_carry`: {told(first)}")

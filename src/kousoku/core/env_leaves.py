@@ -13,6 +13,7 @@ import numpy as np
 from jax.core import Tracer
 
 from .env import Env
+from .spaces import LARGEST
 
 FIX = "make it structure, eqx.field(static=True)"
 NO_HASH = "which has no hash to know a compiled program by"
@@ -27,8 +28,10 @@ def is_traced(leaf: Any) -> bool:
 
 
 def unhashable_leaves(env: Env) -> Iterator[str]:
-    """Gives one line for each field by which no program can be known: a set, an array of text, a static array."""
+    """Gives one line for each field that no program can take, or be known by: a set, an array of text, 2**40."""
     for path, leaf in jax.tree_util.tree_leaves_with_path(env):
+        if isinstance(leaf, int) and not -LARGEST - 1 <= leaf <= LARGEST and not jax.config.jax_enable_x64:
+            yield f"{field_of(path)} is {leaf}, which int32 does not hold: use a float, or a static field"
         if is_traced(leaf):
             continue
         if isinstance(leaf, np.ndarray):

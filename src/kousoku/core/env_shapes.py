@@ -16,11 +16,12 @@ from .env import Env, Finite
 from .env_leaves import DECIDES, deciding_numbers, is_traced, shaping_numbers, unhashable_leaves
 from .errors import ConfigError
 from .known_step import with_known_step
+from .ours import is_ours
 from .own_line import own_line
 from .panel import check_panels
 from .spaces import LARGEST, Box, Dict, Discrete, MultiDiscrete, Space
 from .timestep import Timestep
-from .wrapper import all_ours, kind_of
+from .wrapper import Wrapper, all_ours, kind_of
 
 SPACES = (Discrete, MultiDiscrete, Box, Dict)
 SPACE_NAMES = ("observation_space", "action_space")
@@ -108,7 +109,27 @@ def shape_problems(env: Env) -> Iterator[str]:
     elif shapes(after[1].obs) != shapes(begun[1].obs):
         before, now = _told(begun[1].obs), _told(after[1].obs)
         yield f"step: its observations have other shapes or dtypes than a reset's: {before} became {now}"
+    yield from _inner_problems(env, begun[0])
     yield from _panel_problems(env)
+
+
+def _inner_problems(env: Env, state: Any) -> Iterator[str]:
+    """Gives a line for a wrapper of one's own that does not say where the state of what is inside lies."""
+    if not isinstance(env, Wrapper) or is_ours(type(env)):
+        return
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    try:
+        inside, found = _traced("reset", env.env, _reset, key)[0], _traced("inner_state", env, _inner, state)
+    except _Broken as broken:
+        yield str(broken)
+        return
+    if shapes(inside) != shapes(found):
+        inner = kind_of(env.env)
+        yield f"inner_state: it has to give the state of {inner}, which is a part of this wrapper's: got {_told(found)}"
+
+
+def _inner(env: Any, state: Any) -> Any:
+    return env.inner_state(state)
 
 
 def _panel_problems(env: Env) -> Iterator[str]:
@@ -121,7 +142,11 @@ def _panel_problems(env: Env) -> Iterator[str]:
 
 
 def space_problems(env: Env) -> Iterator[str]:
-    """Gives one line for each space that is not ours, and for a time limit that is no count."""
+    """Gives one line for each field that no program can take, space that is not ours, and limit that is no count."""
+    unusable = list(unhashable_leaves(env))
+    yield from unusable
+    if unusable:
+        return
     for name in SPACE_NAMES:
         try:
             foreign = list(_foreign(name, getattr(env, name)))
@@ -130,7 +155,6 @@ def space_problems(env: Env) -> Iterator[str]:
             raise
         except Exception as error:  # a property is the user's code
             yield f"{name}: {said(error)}"
-    yield from unhashable_leaves(env)
     limit = env.time_limit
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= LARGEST):
         yield f"time_limit is {limit!r}: use None or a whole number from 1 to {LARGEST}"

@@ -18,7 +18,7 @@ MOST_TOLD = 3
 SCALARS = "an update returns a dict of scalars to record, by name; {} for none"
 
 
-def checked_update(agent: Any, before: Any, made: Any, axis: str | None = None, parts: int = 2) -> Any:
+def checked_update(agent: Any, before: Any, made: Any, axis: str | None = None, samples: int | None = None) -> Any:
     """Returns what an agent's update returned: the state, the metrics and, of three parts, the errors of its samples.
 
     Args:
@@ -26,15 +26,18 @@ def checked_update(agent: Any, before: Any, made: Any, axis: str | None = None, 
         before: its state before.
         made: what it returned.
         axis: the devices that share its environments; metrics of an agent of one's own become means over them.
-        parts: how many that are to be.
+        samples: how many errors there are to be, of as many samples; None where two parts are to be returned.
 
     Raises:
         ConfigError: for anything else, a state of another form, or metrics that cannot be recorded.
     """
+    parts = 2 if samples is None else 3
     method, more = ("update", "") if parts == 2 else ("update_with_errors", ", and the errors of its samples")
     field = f"{type(agent).__name__}.{method}"
     made = parts_of(field, made, parts, f"return the new state, and a dict of scalars to record{more}")
     check_state(field, before, made[0])
+    if samples is not None and (np.shape(made[2]) != (samples,) or not _is_real(made[2])):
+        raise ConfigError(f"{field}'s errors", _kind(made[2]), f"give one number of each sample, [{samples}]")
     metrics = {name: _held(value) for name, value in made[1].items()} if isinstance(made[1], dict) else made[1]
     check_metrics(metrics)
     if axis is not None and not is_ours(type(agent)):
@@ -66,8 +69,8 @@ def check_state(field: str, before: Any, after: Any) -> None:
         raise ConfigError(field, got, f"return one like the one given, with {_told(old.keys() - new.keys())}")
 
 
-def check_leaves(field: str, state: Any) -> None:
-    """Refuses a state with a leaf that is no array and no number: a function, a text.
+def check_leaves(field: str, state: Any, name: str = "a state") -> None:
+    """Refuses a state, or something else, with a leaf that is no array and no number: a function, a text.
 
     Raises:
         ConfigError: naming the first.
@@ -75,8 +78,9 @@ def check_leaves(field: str, state: Any) -> None:
     for path, leaf in jax.tree_util.tree_leaves_with_path(state):
         if not hasattr(leaf, "dtype") and not isinstance(leaf, bool | int | float | complex):
             what = f"{jax.tree_util.keystr(path) or 'itself'}, {shorten(leaf)}"
-            fix = "a state is arrays; what is none belongs into a field of the agent, or eqx.field(static=True)"
-            raise ConfigError(field, f"a state with {what}", fix)
+            verb = "are" if name.endswith("s") else "is"
+            fix = f"{name} {verb} arrays; what is none belongs into a field of the agent, or eqx.field(static=True)"
+            raise ConfigError(field, f"{name} with {what}", fix)
 
 
 def _shapes(state: Any) -> list[tuple[str, tuple[int, ...], str]]:
@@ -105,10 +109,13 @@ def check_metrics(metrics: Any) -> None:
             raise ConfigError(f"metric {name!r}", _kind(value), SCALARS)
         if jnp.shape(value) != ():
             raise ConfigError(f"metric {name!r}", list(jnp.shape(value)), "an update returns scalars; take a mean")
-        dtype = jnp.result_type(value)
-        if not any(jnp.issubdtype(dtype, kind) for kind in (jnp.floating, jnp.integer, jnp.bool_)):
+        if not _is_real(value):
             fix = "only real numbers are recorded; return its size, or its parts under two names"
-            raise ConfigError(f"metric {name!r}", str(dtype), fix)
+            raise ConfigError(f"metric {name!r}", str(jnp.result_type(value)), fix)
+
+
+def _is_real(value: Any) -> bool:
+    return any(jnp.issubdtype(jnp.result_type(value), kind) for kind in (jnp.floating, jnp.integer, jnp.bool_))
 
 
 def _held(value: Any) -> Any:

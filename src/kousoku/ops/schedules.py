@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from ..core.errors import ConfigError, check_count, check_finite, check_number
+from ..core.errors import ConfigError, check_count, check_finite, check_number, check_takes
 from ..core.spaces import LARGEST
 from ..core.typed_number import typed_number
 
@@ -240,7 +240,7 @@ def in_run(agent: Any, steps: int) -> Any:
 
 
 def check_schedule(field: str, value: Any, **bounds: Any) -> None:
-    """Checks a number by `check_number`; a schedule of this module at its ends, any other function not at all."""
+    """Checks a number by `check_number`, a schedule of this module at its ends, and what any other function gives."""
     if isinstance(value, (Linear, Cosine)):
         check_number(f"{field}.start", value.start, **bounds)
         check_number(f"{field}.end", value.end, **bounds)
@@ -248,5 +248,27 @@ def check_schedule(field: str, value: Any, **bounds: Any) -> None:
         check_number(f"{field}.start", value.start, **bounds)
         if isinstance(value, Exponential):
             check_number(f"{field}.end", value.end, high=bounds.get("high", math.inf))
-    elif not callable(value):
+    elif callable(value):
+        _check_gives_number(field, value)
+    else:
         check_number(field, value, **bounds)
+
+
+def _check_gives_number(field: str, function: Callable[..., Any]) -> None:
+    """Refuses a function that cannot be called with a count, or gives something else than a real number.
+
+    Raises:
+        ConfigError: with what it gives.
+    """
+    check_takes(field, function, ("count",))
+    name = getattr(function, "__qualname__", type(function).__name__)
+    fix = "use a function of the step count, an int32 scalar, that gives a number"
+    try:
+        with jax.numpy_dtype_promotion("standard"):
+            made = jax.eval_shape(function, jax.ShapeDtypeStruct((), jnp.int32))
+    except Exception as error:  # it is others' code
+        said = f"it raises {type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+        raise ConfigError(field, name, f"{said}; {fix}") from error
+    if getattr(made, "shape", None) != () or not jnp.issubdtype(made.dtype, jnp.number):
+        gives = f"{made.dtype}{list(made.shape)}" if hasattr(made, "shape") else type(made).__name__
+        raise ConfigError(field, name, f"it gives {gives}; {fix}")

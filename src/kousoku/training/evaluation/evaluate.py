@@ -20,6 +20,7 @@ from ...core.host import HostEnv
 from ...ops.long_sums import add, rest_for
 from ...ops.trees import select, to_device, tree_bytes
 from ..devices import pad_to, select_devices
+from ..guards.changed_code import forget_changed_code
 from ..guards.key_reuse import keys_unchecked
 from ..population import MemberNumbers, Population, first, member_of
 from .act import act_greedily
@@ -192,6 +193,7 @@ def evaluate_population(
     All devices take part, or so many: they share the population, or, where these are fewer, the episodes of each.
     Of environments on the host, see `on_host`.
     """
+    forget_changed_code(population.structure, population.env(0))
     if isinstance(population.env(0), HostEnv):
         return Episodes(*evaluate_on_host(population, final.agent_state, keys, episodes, max_steps))
     devices, members = select_devices(num_devices), keys.shape[0]

@@ -21,6 +21,7 @@ from ..config import TrainConfig
 from ..devices import select_devices
 from ..fine_tuning import TrainedMember, check_adoptable
 from ..guards.agent_numbers import check_agent_fields, check_agent_numbers
+from ..guards.changed_code import forget_changed_code
 from ..guards.finite_check import FiniteCheck
 from ..guards.interrupt import StopRequest, stop_on_signals
 from ..guards.key_reuse import keys_unchecked
@@ -78,6 +79,7 @@ def train(
     check_installed(config.log, config.out)
     compile_cache.enable()
     told = {"begun_for": config.steps, **(told or {})}
+    forget_changed_code(agent, env)
     tell_early_ends(agent, told["begun_for"])
     agent = in_run(agent, told["begun_for"])
     check_host(agent, env, config)

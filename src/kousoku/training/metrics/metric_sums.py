@@ -222,6 +222,9 @@ def add_iteration(
         if sums.visits is not None and visits is not None:
             visits = sums.visits + sum_over(visits - sums.visits, axis)
     values["metric_sums"] = None if sums.metric_sums is None else _recorded(metrics)
+    if sums.metric_sums is not None and values["metric_sums"].keys() != sums.metric_sums.keys():
+        names = [", ".join(sorted(each)) or "none" for each in (values["metric_sums"], sums.metric_sums)]
+        raise ConfigError("metrics", names[0], f"the first update had {names[1]}; their names may not change")
     values["updates"] = None if sums.updates is None else jnp.int32(1) if updates is None else updates
     sums = dataclasses.replace(sums, block=jax.tree.map(operator.add, sums.block, values), visits=visits)
     if sums.iterations is None or sums.finite_iterations is None:

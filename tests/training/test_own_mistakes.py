@@ -1,0 +1,285 @@
+"""Mistakes in an agent, a collector or an environment of one's own: one line each, before anything is learned."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jaxtyping import TypeCheckError
+
+import kousoku as ks
+from kousoku.agents.exploration import EpsilonGreedy
+from kousoku.agents.tabular.q_learning import QLearning
+from kousoku.core.agent_check import check_agent
+from kousoku.core.env_shapes import check_shapes
+from kousoku.core.errors import ConfigError
+from kousoku.core.spaces import LARGEST
+
+GRID = ks.gridworld("S..G")
+QUIET = {"out": "", "eval_episodes": 0}
+COUNT = itertools.count()
+
+
+class Usual(ks.Agent):
+    """A table that learns nothing; a subclass makes a mistake."""
+
+    learns_from: ks.Online = ks.Online()
+
+    def init(self, spec, key):
+        return jnp.zeros((4, 4))
+
+    def act(self, state, obs, carry, key, *, greedy=False):
+        return jnp.int32(1), carry, None
+
+    def update(self, state, data, key, *, axis=None):
+        return state, {"loss": jnp.float32(1.0)}
+
+
+class Decides(Usual):
+    def update(self, state, data, key, *, axis=None):
+        return (state if data.reward > 0 else state + 1), {}
+
+
+class Counts(Usual):
+    def act(self, state, obs, carry, key, *, greedy=False):
+        return jnp.int32(int(state[0, 0])), carry, None
+
+
+class Converts(Usual):
+    def init(self, spec, key):
+        return np.asarray(jax.random.normal(key, (3,)))
+
+
+class Alone(Usual):
+    learns_from: ks.Rollouts = ks.Rollouts(num_envs=2, num_steps=4)
+
+    def update(self, state, data, key):
+        return state, {}
+
+
+class Renames(Usual):
+    def update(self, state, data, key, *, axis=None):
+        return state, {f"loss{next(COUNT)}": jnp.float32(1.0)}
+
+
+class Speaks(Usual):
+    def act(self, state, obs, carry, key, *, greedy=False):
+        return jnp.int32(1), carry, "text"
+
+
+class OneError(Usual):
+    learns_from: ks.Replay = ks.Replay(num_envs=2, num_steps=2, capacity=64, batch_size=8, prioritised=True)
+
+    def update_with_errors(self, state, data, key, *, axis=None):
+        return state, {}, jnp.float32(1.0)
+
+
+class NoErrors(OneError):
+    def update_with_errors(self, state, data, key, *, axis=None):
+        return state, {}, None
+
+
+class PairsOfErrors(OneError):
+    def update_with_errors(self, state, data, key, *, axis=None):
+        return state, {}, jnp.zeros((8, 2))
+
+
+class Guesses(Usual):
+    learns_from: ks.Replay = ks.Replay(num_envs=2, num_steps=2, capacity=64, batch_size=8, discount=0.9)
+
+    def estimate(self, state, obs, action):
+        return jnp.float32(1.0)
+
+
+class TwoTables(Usual):
+    def q_values(self, state):
+        return jnp.concatenate([state, state])
+
+
+class Values(Usual):
+    def q_values(self, state):
+        return {"first": state}
+
+
+class NoCollector(ks.Agent):
+    learns_from: Any = "online"
+    init, act, update = Usual.init, Usual.act, Usual.update
+
+
+class AKind(NoCollector):
+    learns_from: Any = ks.Rollouts
+
+
+class Fewer(ks.Rollouts):
+    """Says that it takes more steps than it does."""
+
+    def collect(self, agent, slots, state, keys, axis):
+        state, data, steps = super().collect(agent, slots, state, keys, axis)
+        return state, data, jax.tree.map(lambda x: x[1:], steps)
+
+
+class Halves(ks.Rollouts):
+    def collect(self, agent, slots, state, keys, axis):
+        return super().collect(agent, slots, state, keys, axis)[:2]
+
+
+class FromFewer(Usual):
+    learns_from: ks.Rollouts = Fewer(num_envs=3, num_steps=5)
+
+
+class FromHalves(Usual):
+    learns_from: ks.Rollouts = Halves(num_envs=3, num_steps=5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        (
+            Decides,
+            r"agent: got 'Decides'; a value that is not known before it runs decides what Python does",
+        ),
+        (Counts, r"agent: got 'Counts'; act: a value that is not known before it runs has to be a number of Python's"),
+        (Converts, r"agent: got 'Converts'; init: NumPy is given a value that is not known before it runs"),
+        (
+            Alone,
+            r"Alone.update: got 'Alone.update\(state, data, key\)'; use a function of \(state, data, key, \*, axis\)",
+        ),
+        (Renames, r"metrics: got 'loss\d+'; the first update had loss\d+; their names may not change"),
+        (Speaks, r"Speaks.act: got .*'text'.*; extras are arrays"),
+        (OneError, r"OneError.update_with_errors's errors: got 'float32\[\]'; give one number of each sample, \[8\]"),
+        (NoErrors, r"NoErrors.update_with_errors's errors: got None; give one number of each sample, \[8\]"),
+        (
+            PairsOfErrors,
+            r"PairsOfErrors.update_with_errors's errors: got 'float32\[8, 2\]'; give one number of each sample, \[8\]",
+        ),
+        (Guesses, r"Guesses.estimate: got 'float32'; give a kousoku.core.agent.Estimate of numbers, or None"),
+        (TwoTables, r"TwoTables.q_values: got 'float32\[8, 4\]'; it should give float32\[4, 4\], or None"),
+        (Values, r"Values.q_values: got .*; it should give float32\[4, 4\], or None"),
+        (FromFewer, r"Fewer.collect: got 'steps \[4, 3\]'; num_steps x num_envs is \[5, 3\]"),
+        (FromHalves, r"Halves.collect: got 'tuple of 2'; return three things: the state, what is learned from"),
+    ],
+)
+def test_a_mistake_in_an_agent_is_one_line(kind, told):
+    with pytest.raises(ConfigError, match=rf"^{told}"):
+        ks.train(kind(), GRID, steps=100, **QUIET)
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        (NoCollector, r"NoCollector.learns_from: got 'online'; use a collector, such as kousoku.Online\(\)"),
+        (AKind, r"AKind.learns_from: got .*Rollouts.*; make one of it: Rollouts\(...\)"),
+    ],
+)
+def test_what_it_learns_from_is_a_collector(kind, told):
+    with pytest.raises(ConfigError, match=rf"^{told}"):
+        check_agent(kind(), GRID.spec)
+
+
+def test_action_values_of_the_right_shape_are_taken():
+    class Tells(Usual):
+        def q_values(self, state):
+            return state
+
+    assert ks.train(Tells(), GRID, steps=10, **QUIET).q_values.shape == (1, 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: QLearning(learning_rate=lambda: 0.1), r"learning_rate: got .*; use a function of \(count\)"),
+        (lambda: QLearning(learning_rate=lambda n: None), r"learning_rate: got .*lambda.*; it gives NoneType; use a"),
+        (lambda: QLearning(learning_rate=lambda n: jnp.ones(2)), r"learning_rate: got .*; it gives float32\[2\]"),
+        (lambda: QLearning(learning_rate=lambda n: n["a"]), r"learning_rate: got .*; it raises \w+Error: "),
+        (lambda: EpsilonGreedy(lambda n: "half"), r"epsilon: got .*; it raises TypeError: "),
+    ],
+)
+def test_a_schedule_that_gives_no_number_is_refused(make, told):
+    with pytest.raises(ConfigError, match=f"^{told}"):
+        make()
+
+
+def test_a_kind_of_exploration_is_none():
+    agent = QLearning()
+    object.__setattr__(agent, "exploration", EpsilonGreedy)
+    with pytest.raises((ConfigError, TypeCheckError), match=r"exploration.*EpsilonGreedy"):  # types are checked here
+        agent.init(GRID.spec, jax.random.key(0))
+
+
+@pytest.mark.parametrize("number", [LARGEST + 1, 2**40, -LARGEST - 2])
+def test_a_whole_number_of_an_environment_beyond_int32_is_named(number):
+    class Far(type(ks.make("CartPole-v1"))):
+        far: int = number
+
+    with pytest.raises(ConfigError, match=rf"far is {number}, which int32 does not hold: use a float"):
+        check_shapes(Far())
+
+
+class Remembers(ks.Wrapper):
+    """Keeps the last action beside the state of what is inside, and does not say where that lies."""
+
+    def reset(self, key):
+        state, timestep = self.env.reset(key)
+        return (state, jnp.int32(0)), timestep
+
+    def restart(self, key, state):
+        inside, timestep = self.env.restart(key, state[0])
+        return (inside, jnp.int32(0)), timestep
+
+    def step(self, key, state, action):
+        inside, timestep = self.env.step(key, state[0], action)
+        return (inside, action), timestep
+
+
+class Tells(Remembers):
+    def inner_state(self, state):
+        return state[0]
+
+
+def test_a_wrapper_says_where_the_state_of_what_is_inside_lies():
+    with pytest.raises(
+        ConfigError, match=r"inner_state: it has to give the state of CartPole, which is a part of this"
+    ):
+        check_shapes(Remembers(ks.make("CartPole-v1")))
+    check_shapes(Tells(ks.make("CartPole-v1")))
+
+
+def test_a_fraction_is_not_swept_where_whole_numbers_are():
+    class Whole(Usual):
+        n: int = eqx.field(default=3, converter=int)
+
+    with pytest.raises(ConfigError, match=r"sweep\['n'\]: got 2.5; it is a whole number, 2 or another one"):
+        ks.train(Whole(), GRID, steps=10, sweep={"n": [1, 2.5]}, **QUIET)
+
+
+def test_methods_that_were_replaced_are_traced_again():
+    """As where a notebook loads a file again: classes stay the same, and what is equal is known by the same program."""
+
+    class Mine(Usual):
+        pass
+
+    first = ks.train(Mine(), GRID, steps=50, **QUIET)
+    Mine.update = lambda self, state, data, key, *, axis=None: (state, {"other": jnp.float32(7.0)})
+    second, both = (ks.train(Mine(), GRID, steps=50, seeds=seeds, **QUIET) for seeds in (1, 2))
+    assert [{"loss", "other"} & set(run.curves) for run in (first, second, both)] == [{"loss"}, {"other"}, {"other"}]
+
+
+def test_an_agent_that_has_got_an_id_since_or_lost_it_finds_its_runs():
+    class Named(Usual):
+        pass
+
+    ks.train(Named(), GRID, steps=10, out="before", eval_episodes=0)
+    ks.register_agent("named_since", Named)
+    try:
+        assert ks.load("before", agent=Named(), env=GRID).evaluate(2).returns.shape == (1, 2)
+        ks.train(Named(), GRID, steps=10, out="after", eval_episodes=0)
+    finally:
+        del ks.agents.AGENTS._entries["named_since"]
+    assert ks.load("after", agent=Named(), env=GRID).evaluate(2).returns.shape == (1, 2)
+    with pytest.raises(ConfigError, match=r"agent's id: got 'q_learning'; the run was started with 'Named'"):
+        ks.load("before", agent=QLearning(), env=GRID).evaluate(2)
