@@ -221,7 +221,8 @@ def test_generations_of_evosax_are_timed_without_compiling(monkeypatch):
 def test_the_loop_of_evosax_runs():
     pytest.importorskip("evosax")
     pytest.importorskip("gymnax")
-    found = evolution_peers.evosax("Open_ES", 4, (4,), "gymnax", "CartPole-v1", 0.0, 2)
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):  # theirs
+        found = evolution_peers.evosax("Open_ES", 4, (4,), "gymnax", "CartPole-v1", 0.0, 2)
     assert found["steps"] == 4 * 500
     assert 1 <= found["return"] <= 500
 

@@ -62,7 +62,8 @@ def compare(id, episodes, longest, least=0):
         episodes, steps, ends = episodes - count, steps + taken, ends + ended
     assert ends["terminated"] or not least, ends
     if least:
-        assert ends["truncated"] or env.time_limit > longest, ends
+        rolls = "Dynamic" in id  # balls end all episodes of small grids before
+        assert ends["truncated"] or env.time_limit > longest or rolls, ends
 
 
 def compare_some(id, env, rng, count, length):
