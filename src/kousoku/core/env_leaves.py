@@ -13,7 +13,6 @@ import numpy as np
 from jax.core import Tracer
 
 from .env import Env
-from .spaces import LARGEST
 
 FIX = "make it structure, eqx.field(static=True)"
 NO_HASH = "which has no hash to know a compiled program by"
@@ -30,7 +29,7 @@ def is_traced(leaf: Any) -> bool:
 def unhashable_leaves(env: Env) -> Iterator[str]:
     """Gives one line for each field that no program can take, or be known by: a set, an array of text, 2**40."""
     for path, leaf in jax.tree_util.tree_leaves_with_path(env):
-        if isinstance(leaf, int) and not -LARGEST - 1 <= leaf <= LARGEST and not jax.config.jax_enable_x64:
+        if isinstance(leaf, int) and not _fits(leaf):
             yield f"{field_of(path)} is {leaf}, which int32 does not hold: use a float, or a static field"
         if is_traced(leaf):
             continue
@@ -41,6 +40,12 @@ def unhashable_leaves(env: Env) -> Iterator[str]:
     for field, value in static_fields(env):
         if isinstance(value, np.ndarray | jax.Array):
             yield f"{field} is an array in a static field: make it a leaf, or a tuple of numbers"
+
+
+def _fits(number: int) -> bool:
+    """Returns whether an array of JAX's integers holds a number."""
+    most = np.iinfo(jax.dtypes.canonicalize_dtype(np.int64))
+    return most.min <= number <= most.max
 
 
 def has_hash(value: Any) -> bool:
