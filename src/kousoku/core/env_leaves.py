@@ -27,10 +27,8 @@ def is_traced(leaf: Any) -> bool:
 
 
 def unhashable_leaves(env: Env) -> Iterator[str]:
-    """Gives one line for each field that no program can take, or be known by: a set, an array of text, 2**40."""
+    """Gives one line for each field by which no program can be known: a set, an array of text, a static array."""
     for path, leaf in jax.tree_util.tree_leaves_with_path(env):
-        if isinstance(leaf, int) and not _fits(leaf):
-            yield f"{field_of(path)} is {leaf}, which int32 does not hold: use a float, or a static field"
         if is_traced(leaf):
             continue
         if isinstance(leaf, np.ndarray):
@@ -40,6 +38,13 @@ def unhashable_leaves(env: Env) -> Iterator[str]:
     for field, value in static_fields(env):
         if isinstance(value, np.ndarray | jax.Array):
             yield f"{field} is an array in a static field: make it a leaf, or a tuple of numbers"
+
+
+def large_numbers(env: Env) -> Iterator[str]:
+    """Gives one line for each whole number that no program can take."""
+    for path, leaf in jax.tree_util.tree_leaves_with_path(env):
+        if isinstance(leaf, int) and not _fits(leaf):
+            yield f"{field_of(path)} is {leaf}, which int32 does not hold: use a float, or a static field"
 
 
 def _fits(number: int) -> bool:

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from .env import Env, Finite
-from .env_leaves import DECIDES, deciding_numbers, is_traced, shaping_numbers, unhashable_leaves
+from .env_leaves import DECIDES, deciding_numbers, is_traced, large_numbers, shaping_numbers, unhashable_leaves
 from .errors import ConfigError
 from .known_step import with_known_step
 from .ours import is_ours
@@ -143,9 +143,9 @@ def _panel_problems(env: Env) -> Iterator[str]:
 
 def space_problems(env: Env) -> Iterator[str]:
     """Gives one line for each field that no program can take, space that is not ours, and limit that is no count."""
-    unusable = list(unhashable_leaves(env))
-    yield from unusable
-    if unusable:
+    too_large = list(large_numbers(env))
+    yield from too_large
+    if too_large:  # where they are traced, all else would fail
         return
     for name in SPACE_NAMES:
         try:
@@ -155,6 +155,7 @@ def space_problems(env: Env) -> Iterator[str]:
             raise
         except Exception as error:  # a property is the user's code
             yield f"{name}: {said(error)}"
+    yield from unhashable_leaves(env)
     limit = env.time_limit
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= LARGEST):
         yield f"time_limit is {limit!r}: use None or a whole number from 1 to {LARGEST}"
