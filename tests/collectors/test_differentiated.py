@@ -136,10 +136,12 @@ def test_the_window_is_what_is_told_and_the_slots_go_on():
 
 @pytest.mark.full("covered")
 def test_two_devices_each_have_the_gradient_of_their_share():
-    """`Gain` sums over neither: the mean over devices is the agent's to take, as with every collector."""
+    """The mean over devices is the agent's to take, as with every collector."""
     agent = Gain(num_envs=4, noise=0.5)
     one, two = (learned(agent, Linear(time_limit=5), 1, devices=devices) for devices in (1, 2))
     leaves_equal(one.slots, two.slots, rtol=1e-6)
+    sums = [np.asarray(state.agent["gradient"]) for state in (one, two)]
+    np.testing.assert_allclose(2 * sums[1], sums[0], rtol=1e-5)  # sums over the environments of each
 
 
 class OfThree(Gain):

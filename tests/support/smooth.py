@@ -112,7 +112,8 @@ class Gain(Agent):
         return -jnp.sum(jnp.where(first, returns, 0.0)), None
 
     def update(self, state: Any, data: Any, key: Any, *, axis: str | None = None) -> Any:
-        return state | {"gradient": data.gradient}, {}
+        gradient = data.gradient if axis is None else jax.lax.pmean(data.gradient, axis)
+        return state | {"gradient": gradient}, {}
 
 
 class Track(Env):
