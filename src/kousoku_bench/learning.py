@@ -17,7 +17,7 @@ from kousoku.training.config import TrainConfig
 from kousoku.training.io import provenance
 from kousoku.training.presets import Preset, preset, presets
 
-from .table import Section, TableColumn, TableRow, markdown, processor, save
+from .table import Section, TableColumn, TableRow, markdown, packages, processor, save
 
 TITLE = "Learning: what the presets reach"
 ABOUT = (
@@ -78,10 +78,8 @@ def bench(
 
 def _text(section: Section, found: dict[str, Any]) -> str:
     """Returns the table as text; the line above it names no processor, for rows may come from several."""
-    packages = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
-    return markdown(
-        TITLE, f"{found['device']['cores']} cores; the note of a row names its processor; {packages}.", [section]
-    )
+    cores = f"{found['device']['cores']} cores; the note of a row names its processor"
+    return markdown(TITLE, f"{cores}; {packages(found['versions'])}.", [section])
 
 
 def _plan(asked: Sequence[tuple[str, str]], seeds: int, only: str | None, record: dict[str, Any] | None) -> str:

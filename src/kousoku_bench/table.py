@@ -191,9 +191,13 @@ def save(folder: Path, name: str, text: str, sections: list[Section], facts: dic
 
 def machine(device: dict[str, Any], versions: dict[str, str]) -> str:
     """Returns one line: processor, devices, versions."""
-    packages = ", ".join(f"{name} {version}" for name, version in versions.items())
     cores = f"{device['cores']} cores, {device['count']} JAX devices ({device['platform']})"
-    return f"{processor()}, {cores}; {packages}."
+    return f"{processor()}, {cores}; {packages(versions)}."
+
+
+def packages(versions: dict[str, str]) -> str:
+    """Returns names and versions in words."""
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
 def processor() -> str:

@@ -80,7 +80,11 @@ ODD = {
     "text": ("candidates", lambda c: "all", "ask: got .*all.*; give 4 candidates"),
     "array": ("statistics", lambda _: jnp.zeros(4), "statistics: got 'float32.*; give moments as"),
     "names": ("statistics", lambda _: {"x": jnp.zeros(4)}, "statistics: got .*; give moments as"),
-    "function": ("init", lambda s: s | {"f": jnp.tanh}, r"init: got \"a state with \['f'\], .*; a state is arrays"),
+    "function": (
+        "init",
+        lambda s: s | {"f": jnp.tanh},
+        r"init: got \"a state with \['f'\], .*; use arrays;",
+    ),
     "word": ("init", lambda s: s | {"f": "word"}, r"init: got \"a state with \['f'\], 'word'"),
     "explores": ("act greedy=False", lambda a: a.astype(jnp.float32), r"act: got 'float32\[\]'; it should give an"),
     "greedy": (

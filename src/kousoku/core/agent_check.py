@@ -12,7 +12,7 @@ import numpy as np
 from .agent import Agent
 from .collector import Collector
 from .env import EnvSpec
-from .env_shapes import MEANINGS, said, shapes
+from .env_shapes import KNOWN_ERRORS, said, shapes
 from .errors import ConfigError, check_takes, shorten
 from .ours import is_ours
 from .spaces import Discrete, Space
@@ -73,7 +73,7 @@ def _traced(field: str, function: Callable[..., Any], *args: Any) -> Any:
     """
     try:
         return eqx.filter_eval_shape(function, *args)
-    except tuple(kind for kind, _ in MEANINGS) as error:
+    except KNOWN_ERRORS as error:
         kind, _, method = field.partition(".")
         raise ConfigError("agent", kind, f"{method}: {said(error)}") from error
 

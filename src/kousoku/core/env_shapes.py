@@ -57,7 +57,8 @@ MEANINGS: tuple[tuple[Any, str], ...] = (
         "it sets a field of its own, which would be shared by all that step it: put what changes into the state",
     ),
 )
-"""What errors of JAX's mean in an environment."""
+"""What errors of JAX's mean in an environment, or in an agent."""
+KNOWN_ERRORS = tuple(kind for kind, _ in MEANINGS)
 FIELDS = {"reward": jnp.float32, "terminated": jnp.bool_, "truncated": jnp.bool_}
 
 

@@ -78,8 +78,7 @@ def check_leaves(field: str, state: Any, name: str = "a state") -> None:
     for path, leaf in jax.tree_util.tree_leaves_with_path(state):
         if not hasattr(leaf, "dtype") and not isinstance(leaf, bool | int | float | complex):
             what = f"{jax.tree_util.keystr(path) or 'itself'}, {shorten(leaf)}"
-            verb = "are" if name.endswith("s") else "is"
-            fix = f"{name} {verb} arrays; what is none belongs into a field of the agent, or eqx.field(static=True)"
+            fix = "use arrays; what is none belongs into a field of the agent, or eqx.field(static=True)"
             raise ConfigError(field, f"{name} with {what}", fix)
 
 

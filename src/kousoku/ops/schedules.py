@@ -102,7 +102,21 @@ class Schedule(eqx.Module):
         """Returns the number at this count."""
 
 
-class Linear(Schedule):
+class Between(Schedule):
+    """A way from `start` to `end` over `steps`, where it stays."""
+
+    start: float
+    end: float
+    steps: int | str = eqx.field(static=True)
+
+    def __check_init__(self) -> None:
+        name = type(self).__name__.lower()
+        check_finite(f"{name}.start", self.start)
+        check_finite(f"{name}.end", self.end)
+        check_steps(f"{name}.steps", self.steps)
+
+
+class Linear(Between):
     """A line from `start` to `end` over `steps`, then constant (`optax.linear_schedule`).
 
     Examples:
@@ -112,22 +126,13 @@ class Linear(Schedule):
         Linear(start=1.0, end=0.05, steps=200)
     """
 
-    start: float
-    end: float
-    steps: int | str = eqx.field(static=True)
-
-    def __check_init__(self) -> None:
-        check_finite("linear.start", self.start)
-        check_finite("linear.end", self.end)
-        check_steps("linear.steps", self.steps)
-
     def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
         import optax
 
         return jnp.asarray(optax.linear_schedule(self.start, self.end, counted_steps(self.steps))(count), jnp.float32)
 
 
-class Cosine(Schedule):
+class Cosine(Between):
     """Half a cosine from `start` to `end` over `steps`, slow at both ends, then constant.
 
     With `end` / `start` as its alpha `optax.cosine_decay_schedule` is the same.
@@ -139,15 +144,6 @@ class Cosine(Schedule):
     References:
         Loshchilov and Hutter, SGDR: stochastic gradient descent with warm restarts, arXiv:1608.03983, equation 5.
     """
-
-    start: float
-    end: float
-    steps: int | str = eqx.field(static=True)
-
-    def __check_init__(self) -> None:
-        check_finite("cosine.start", self.start)
-        check_finite("cosine.end", self.end)
-        check_steps("cosine.steps", self.steps)
 
     def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
         done = jnp.minimum(count.astype(jnp.float32) / counted_steps(self.steps), 1.0)
@@ -241,7 +237,7 @@ def in_run(agent: Any, steps: int) -> Any:
 
 def check_schedule(field: str, value: Any, **bounds: Any) -> None:
     """Checks a number by `check_number`, a schedule of this module at its ends, and what any other function gives."""
-    if isinstance(value, (Linear, Cosine)):
+    if isinstance(value, Between):
         check_number(f"{field}.start", value.start, **bounds)
         check_number(f"{field}.end", value.end, **bounds)
     elif isinstance(value, (Exponential, Harmonic)):

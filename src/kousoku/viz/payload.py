@@ -10,6 +10,7 @@ import numpy as np
 from ..core.point_names import point_texts
 from ..core.record import RunRecord
 from ..core.scene3d import Trajectory3d
+from ..core.sweep_names import of_env
 from ..core.words import plural
 from . import film2d, film3d, headline, learning, sources
 from .curve_data import with_derived_curves
@@ -111,9 +112,10 @@ def _who(record: RunRecord) -> tuple[str, str]:
 def _config(record: RunRecord) -> list[dict[str, Any]]:
     """Lists configuration, versions and device as titled names and values; a setting's value says where it is from."""
     config = {key: value for key, value in record.config.items() if key not in ("command", "sources", "begun_for")}
+    swept = config.get("sweep") or {}
     groups = [
-        *_groups(record, "Agent", "agent", _with_swept(config.pop("agent", {}), config.get("sweep") or {})),
-        *_groups(record, "Environment", "env", _with_swept(_env(config.pop("env", {})), _of_env(config))),
+        *_groups(record, "Agent", "agent", _with_swept(config.pop("agent", {}), swept)),
+        *_groups(record, "Environment", "env", _with_swept(_env(config.pop("env", {})), of_env(swept))),
         ("Run", sources.marked(record, "run", rows("", config | _spacing(record)))),
         *((name, list(rows("", record.facts.get(name.lower(), {})))) for name in ("Versions", "Device")),
         ("Memory", _memory(record.facts.get("memory", {}))),
@@ -128,12 +130,6 @@ def _env(config: dict[str, Any]) -> dict[str, Any]:
     fields = {name: value for name, value in config.get("fields", {}).items() if name not in options}
     told = {name: value for name, value in config.items() if name != "registered" and value is not None}
     return {name: value for name, value in (told | {"fields": fields}).items() if name != "fields" or value}
-
-
-def _of_env(config: dict[str, Any]) -> dict[str, Any]:
-    """Returns the values of the environment's numbers that were swept, by their names without "env."."""
-    swept = config.get("sweep") or {}
-    return {name.removeprefix("env."): values for name, values in swept.items() if name.startswith("env.")}
 
 
 def _spacing(record: RunRecord) -> dict[str, str]:

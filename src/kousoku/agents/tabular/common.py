@@ -55,16 +55,20 @@ def table_shape(name: str, spec: EnvSpec) -> tuple[int, int]:
 
 
 def init_table(name: str, spec: EnvSpec, initial_value: float | Array, exploration: Exploration) -> Table:
-    """Returns a table filled with one value, and empty counts if the exploration needs them.
+    """Returns a table filled with one value, and empty counts if the exploration needs them."""
+    shape = table_shape(name, spec)
+    return Table(tables.filled(*shape, initial_value), no_visits(shape, exploration), jnp.int32(0))
+
+
+def no_visits(shape: tuple[int, int], exploration: Exploration) -> Int[Array, "S A"] | None:
+    """Returns empty counts if the exploration needs them.
 
     Raises:
-        ConfigError: if it is no exploration, or the spaces are not Discrete.
+        ConfigError: if it is no exploration.
     """
     if not isinstance(exploration, Exploration):
         raise ConfigError("exploration", exploration, "use one by its id, or made, such as EpsilonGreedy(0.1)")
-    states, actions = table_shape(name, spec)
-    visits = jnp.zeros((states, actions), jnp.int32) if exploration.counts_visits else None
-    return Table(tables.filled(states, actions, initial_value), visits, jnp.int32(0))
+    return jnp.zeros(shape, jnp.int32) if exploration.counts_visits else None
 
 
 def adopt_table(fresh: Table, trained: Table) -> Table:

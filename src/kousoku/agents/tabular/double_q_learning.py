@@ -14,7 +14,7 @@ from ...ops import tables
 from ...ops.schedules import ScalarOrSchedule, counted, value_at
 from ..exploration import EpsilonGreedy, Exploration
 from .agent import TabularAgent
-from .common import check_tabular, count_visit, select_from, table_shape
+from .common import check_tabular, count_visit, no_visits, select_from, table_shape
 
 
 class DoubleTable(eqx.Module):
@@ -63,10 +63,9 @@ class DoubleQLearning(TabularAgent):
         check_tabular(self.learning_rate, self.discount, self.initial_value)
 
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> DoubleTable:
-        states, actions = table_shape("double_q_learning", spec)
-        visits = jnp.zeros((states, actions), jnp.int32) if self.exploration.counts_visits else None
-        first, second = (tables.filled(states, actions, self.initial_value) for _ in range(2))
-        return DoubleTable(first, second, visits, jnp.int32(0))
+        shape = table_shape("double_q_learning", spec)
+        first, second = (tables.filled(*shape, self.initial_value) for _ in range(2))
+        return DoubleTable(first, second, no_visits(shape, self.exploration), jnp.int32(0))
 
     def act(
         self, state: DoubleTable, obs: Int[Array, ""], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False

@@ -9,7 +9,6 @@ import jax
 import numpy as np
 
 from ... import envs
-from ...agents import AGENTS
 from ...agents.options import describe, rebuild, with_defaults
 from ...core.agent import Agent
 from ...core.env import Env
@@ -60,7 +59,7 @@ def check_agent(agent: Agent, config: dict[str, Any]) -> None:
     """
     now = describe(_begun(agent, config))
     then = _joined(config["agent"], describe(_begun(with_defaults(agent, config["agent"]), config)))
-    if _may_be_called_so(agent, then["id"]):
+    if then["id"] == type(agent).__name__:  # it has got its id since
         then = {**then, "id": now["id"]}
     for name in (*then, *now):
         if _without_path(now.get(name, ...)) != _without_path(then.get(name, ...)):
@@ -70,12 +69,6 @@ def check_agent(agent: Agent, config: dict[str, Any]) -> None:
     if "data" in config and _without_path(data) != _without_path(config["data"]):
         fix = f"the run learned from {config['data']['transitions']} transitions, {config['data']['hash']}"
         raise ConfigError("agent's data set", None if data is None else data["hash"], fix)
-
-
-def _may_be_called_so(agent: Agent, id: str) -> bool:
-    """Returns whether an agent may have been called so: by its class, or by an id that it has lost since."""
-    kind = type(agent)
-    return id == kind.__name__ if AGENTS.id_of(kind) is not None else id not in AGENTS.ids()
 
 
 def _joined(told: Any, defaults: Any) -> Any:
