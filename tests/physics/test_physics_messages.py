@@ -237,6 +237,32 @@ def test_of_several_elements_on_a_line_none_is_blamed():
     assert told.startswith("line 3, <contact>: got \"<contact geom1='g' data='force found'>\"; data attributes must be")
 
 
+def test_of_several_elements_on_a_line_the_one_with_the_unknown_name_is_blamed():
+    told = refusal(ON_ITS_LINE.format("<actuator><motor joint='b'/><motor joint='c'/></actuator>"))
+    assert told.startswith("line 2, <motor>: got \"<motor joint='c'>\"; unknown transmission target 'c'")
+
+
+@pytest.mark.parametrize(
+    ("asset", "file"),
+    [
+        ('mesh name="m" file="gone.obj"', "parts/gone.obj"),
+        ('texture name="m" type="cube" fileup="gone.png"', "gone.png"),
+        ('hfield name="m" file="gone.png" size="1 1 1 1"', "parts/gone.png"),
+    ],
+)
+def test_a_file_that_is_not_there_is_told_where_it_is_named(asset, file):
+    head = f'<compiler meshdir="parts"/><asset><{asset}/></asset>'
+    tag, attribute = asset.split()[0], next(part for part in asset.split() if part.startswith("file"))
+    name, _, value = attribute.partition("=")
+    told = refusal(mjcf(BALL.format(""), head=head))
+    assert told == f"""line 4, <{tag} name='m'>: got "{name}={value[1:-1]!r}"; there is no file {file}"""
+
+
+def test_a_description_of_another_kind_is_told_how_to_come_in():
+    told = refusal("<robot name='arm'><link name='base'/></robot>")
+    assert told.endswith("an MJCF file is <mujoco> ... </mujoco>; compile it with mujoco.MjModel, and load that")
+
+
 def test_what_is_told_by_its_name_alone_is_found():
     told = refusal(ON_ITS_LINE.format("<keyframe><key name='k' qpos='0 1'/></keyframe>"))
     assert told == (

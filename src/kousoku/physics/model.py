@@ -33,6 +33,9 @@ FLOAT_OPTIONS = (
     "tolerance",
     "ls_tolerance",
 )
+BY_ROWS = ("body_pos", "body_quat")
+"""What `Model.with_numbers` takes single rows of."""
+
 INT_OPTIONS = ("integrator", "cone", "iterations", "ls_iterations")
 
 
@@ -67,6 +70,21 @@ class Constants(Mapping[str, np.ndarray]):
         return isinstance(other, Constants) and self._digest == other._digest
 
 
+class PartlyVaried:
+    """Rows of numbers of a model, a few of which are leaves.
+
+    Attributes:
+        constants: all of them as they are in the file [n, m].
+        rows: those that are leaves, by their numbers [m].
+    """
+
+    def __init__(self, constants: np.ndarray, rows: Mapping[int, Array]) -> None:
+        self.constants, self.rows = constants, rows
+
+    def __getitem__(self, i: int) -> np.ndarray | Array:
+        return self.rows[i] if i in self.rows else self.constants[i]
+
+
 class Model(eqx.Module):
     """A mechanism as MuJoCo's compiler makes it of an MJCF file.
 
@@ -82,7 +100,7 @@ class Model(eqx.Module):
     structure: Constants = eqx.field(static=True)
     constants: Constants = eqx.field(static=True)
     names: tuple[tuple[str, tuple[str, ...]], ...] = eqx.field(static=True)
-    varied: dict[str, Array] = eqx.field(default_factory=dict)
+    varied: dict[str, Array | dict[int, Array]] = eqx.field(default_factory=dict)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name in ("structure", "constants", "varied", "names"):
@@ -90,6 +108,8 @@ class Model(eqx.Module):
         for where in (self.varied, self.constants, self.structure):
             if name in where:
                 found = where[name]
+                if isinstance(found, dict):
+                    return PartlyVaried(self.constants[name], found)
                 return found.item() if isinstance(found, np.ndarray) and found.ndim == 0 else found
         raise AttributeError(f"a model has no {name}")
 
@@ -97,7 +117,8 @@ class Model(eqx.Module):
         """Returns the model with other numbers, each an array of the shape that it has now, as leaves.
 
         What MuJoCo's compiler derives from them, as `dof_invweight0` from masses, stays that of the file; `geom_rbound`
-        is asked no more where sizes of geoms are leaves.
+        is asked no more where sizes of geoms are leaves. Of `body_pos` and `body_quat` a dict may be given instead, of
+        rows by the numbers of bodies: all others stay constants.
 
         Example:
             >>> import jax, jax.numpy as jnp
@@ -111,10 +132,28 @@ class Model(eqx.Module):
             ConfigError: for an unknown name, another shape, integers, and numbers that no mechanism has.
         """
         check_keys("number of the model", numbers, self.constants)
-        new = {name: _checked(name, value, self.constants[name].shape) for name, value in numbers.items()}
+        new = {name: self._checked(name, value) for name, value in numbers.items()}
         for name in new.keys() & {"body_mass", "body_inertia"}:
             self._check_weights(name, new[name])
         return Model(self.structure, self.constants, self.names, {**self.varied, **new})
+
+    def _checked(self, name: str, value: Any) -> Array | dict[int, Array]:
+        """Returns numbers, or some rows of them, that can stand for the model's.
+
+        Raises:
+            ConfigError: for a row of no body, rows of what may not be given so; see `_checked`.
+        """
+        shape = self.constants[name].shape
+        if not isinstance(value, dict):
+            return _checked(name, value, shape)
+        if name not in BY_ROWS:
+            raise ConfigError(
+                name, value, f"give an array of shape {shape}; rows may be given of {' and '.join(BY_ROWS)}"
+            )
+        for number in value:
+            if type(number) is not int or not 0 < number < shape[0]:
+                raise ConfigError(f"row of {name}", number, f"give the number of a body, 1 to {shape[0] - 1}")
+        return {number: _checked(f"{name}[{number}]", given, shape[1:]) for number, given in value.items()}
 
     def _check_weights(self, name: str, numbers: Array) -> None:
         """Refuses a body that moves without mass or inertia, its own or of what is fixed to it; as MuJoCo's compiler.

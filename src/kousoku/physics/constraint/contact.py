@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
+import numpy as np
+
 from ..algebra.scalar import MINVAL, ONE, ZERO, Num, absolute, logical_and, maximum, nums, row, sqrt, where
 from ..algebra.spatial import SpatialVec
 from ..algebra.vector import ZERO3, Vec
@@ -37,6 +39,8 @@ from .jacobian import (
 
 ELLIPTIC = 1
 """MuJoCo's mjCONE_ELLIPTIC."""
+LEAST_FRICTION = 30.0
+"""The friction below which the edges of a pyramid grow no stiffer, in units of the root of a dtype's smallest step."""
 
 
 @dataclass(frozen=True)
@@ -173,9 +177,15 @@ def contact_invweight(model: Model, c: Candidate) -> Num:
     return one + other
 
 
-def edge_weight(model: Model, imp: Impedance, invweight: Num, mu: Num) -> Num:
-    """Returns D of the edges of a friction pyramid, where `mu` is the coefficient of the first tangent."""
+def edge_weight(model: Model, imp: Impedance, pos: Num, invweight: Num, mu: Num) -> Num:
+    """Returns D of the edges of a friction pyramid, where `mu` is the coefficient of the first tangent.
+
+    D grows with 1 / mu^2, until the normal forces that hold a body are rounded to anything. So edges are never stiffer
+    than those of `LEAST_FRICTION`, in the dtype of the violation `pos`; the friction itself stays as it is.
+    """
     edge = imp.regularization(invweight + mu * mu * invweight)
+    dtype = np.float64 if pos.known else pos.value.dtype
+    mu = maximum(mu, LEAST_FRICTION * float(np.sqrt(np.finfo(dtype).eps)))
     return ONE / maximum(2.0 * mu * mu * edge / maximum(Num(model.impratio), MINVAL), MINVAL)
 
 
@@ -190,7 +200,7 @@ def _weights(model: Model, contact: Contact, imp: Impedance) -> list[Num]:
         scale = [c.friction[0] / c.friction[i - 1] for i in contact.used[1:]]
         found = [ONE / r for r in (R, *(R_tangent * x * x for x in scale))]
     else:
-        found = [edge_weight(model, imp, invweight, c.friction[0])]
+        found = [edge_weight(model, imp, contact.efc_pos, invweight, c.friction[0])]
     return [where(contact.efc_pos < 0.0, x, 0.0) for x in found]
 
 

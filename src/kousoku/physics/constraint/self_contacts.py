@@ -283,7 +283,7 @@ class PossibleContacts:
             return
         friction = self._of_pair(point, lambda c: c.friction)
         condim = self._of(point, [Num(float(c.condim)) for c in self.owners])
-        edge = edge_weight(self.model, imp, invweight, friction[0])
+        edge = edge_weight(self.model, imp, efc_pos, invweight, friction[0])
         for i, (row, vel, mu) in enumerate(zip(basis[1:], vels[1:], friction, strict=False), 1):
             for side in (1.0, -1.0):
                 slope = where(condim > 1.0, mu * side, 0.0)

@@ -10,9 +10,9 @@ References:
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, NamedTuple
 
 import jax
@@ -20,14 +20,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..algebra.scalar import ZERO, Bool, Num, dot, logical_and, nums, sqrt, to_array, total
+from ..algebra.scalar import ZERO, Bool, Num, absolute, dot, logical_and, maximum, nums, sqrt, to_array, total
 from ..algebra.sparse import factor, mul_sym_vec
 from ..model import Model
 from ..stages.smooth import Smooth
 from .conditional import LineResiduals
 from .contact_list import ContactList, ListResiduals
-from .cost import lower, min_or_zero
-from .jacobian import Constraint
+from .cost import Quadratic, lower, min_or_zero
+from .jacobian import Constraint, sparse_rows
 from .problem import PrimalProblem, Rows
 
 SLOPE_ON_ONE_PIECE, SMALL_SLOPE = 0.5, 0.01
@@ -35,6 +35,8 @@ SLOPE_ON_ONE_PIECE, SMALL_SLOPE = 0.5, 0.01
 LEAST_LIMIT = 50
 """Least limit of iterations, and of a line search's. A file's own may only be larger: with less than it takes to
 converge, a step would be neither the solution nor what MuJoCo, which searches by another path, has on its way there."""
+ROUNDING = 4.0
+"""Units of the last place, of the terms of a sum, that rounding takes the sum from what it is."""
 SMALL_GRADIENT = 1e-3
 """Share of its gradient that a Newton step on one piece leaves at most, of rounding."""
 
@@ -101,11 +103,15 @@ def solve(
 
     def iterate(carry: Any) -> Any:
         before, iteration, _ = carry
-        after, improvement, same_piece = _newton_step(problem, before, scale, dtype)
+        rounding = _rounding(problem, before, dtype)
+        after, improvement, same_piece = _newton_step(problem, before, scale, rounding, dtype)
         gradient, gradient_before = (sqrt(dot(g, g)) for g in (nums(p.grad) for p in (after, before)))
         converged = [improvement < Num(model.tolerance), scale * gradient < Num(model.tolerance)]
         exact = logical_and(same_piece >= 0.0, gradient < SMALL_GRADIENT * gradient_before)
-        done = functools.reduce(jnp.logical_or, map(_value, [*converged, exact]))
+        if rounding:
+            small = (absolute(g) <= r for g, r in zip(nums(before.grad), rounding, strict=True))
+            converged.append(reduce(logical_and, small))
+        done = reduce(jnp.logical_or, map(_value, [*converged, exact]))
         return after, iteration + jnp.int32(1), done
 
     start = _start(problem, warmstart, dtype)
@@ -131,10 +137,39 @@ def _iterate(
     return Iterate(qacc, to_array(Ma, dtype), flat, to_array(grad, dtype))
 
 
-def _newton_step(problem: PrimalProblem, before: Iterate, scale: Num, dtype: Any) -> tuple[Iterate, Num, Num]:
+def _rounding(problem: PrimalProblem, at: Iterate, dtype: Any) -> list[Num]:
+    """Returns how far rounding may take each part of the gradient from what it is [nv]; nothing without equalities.
+
+    Those that cannot hold pull at a degree of freedom with forces far larger than their sum.
+    """
+    equalities = [isinstance(c.cost, Quadratic) for c in problem.unconditional]
+    if not any(equalities):
+        return []
+    found = [absolute(Ma) + absolute(f) for Ma, f in zip(nums(at.Ma), problem.smooth.qfrc_smooth, strict=True)]
+    for c, jaref, equality in zip(problem.unconditional, _split(problem, at.jaref), equalities, strict=True):
+        if equality:
+            held = c.jacobian.on_body
+            rows = sparse_rows(problem.model, problem.smooth.com_pos, [held]) if held else c.jacobian.rows
+            for row, force in zip(rows, c.cost.force(jaref), strict=True):
+                for d, j in row.items():
+                    found[d] = found[d] + absolute(j * force)
+    return [ROUNDING * float(jnp.finfo(dtype).eps) * x for x in found]
+
+
+def _newton_step(
+    problem: PrimalProblem, before: Iterate, scale: Num, rounding: Sequence[Num], dtype: Any
+) -> tuple[Iterate, Num, Num]:
     """Returns where a step leads, its improvement, and a number that is negative if it did not stay on one piece.
 
-    The improvement is by how much the step lowers the function if that is quadratic between, in units of `1 / scale`.
+    The improvement is by how much a full step, or a longer one, lowers the function if that is quadratic between, in
+    units of `1 / scale`. A step that has to be a short one says nothing of what is left.
+
+    Args:
+        problem: whose function.
+        before: where the step begins.
+        scale: of the improvement.
+        rounding: how far each part of the gradient may be from what it is [nv], or nothing.
+        dtype: the dtype of the results.
     """
     grad, jaref = nums(before.grad), _split(problem, before.jaref)
     hessian = problem.hessian(problem.cost_hessians(jaref), nums(before.qacc))
@@ -152,7 +187,8 @@ def _newton_step(problem: PrimalProblem, before: Iterate, scale: Num, dtype: Any
         dot([a - b for a, b in zip(nums(before.Ma), problem.smooth.qfrc_smooth, strict=True)], search),
         dot(Mv, search),
     )
-    alpha = Num(line.minimize(slope, _value(scale * slope * -0.5 < Num(problem.model.tolerance)), dtype))
+    unsure = total(r * absolute(d) for r, d in zip(rounding, search, strict=bool(rounding)))
+    alpha = Num(line.minimize(slope, unsure, _value(scale * slope * -0.5 < Num(problem.model.tolerance)), dtype))
     end = [[v + alpha * w for v, w in zip(vs, ws, strict=True)] for vs, ws in zip(jaref, jv, strict=True)]
     qacc = [a + alpha * d for a, d in zip(nums(before.qacc), search, strict=True)]
     Ma = [a + alpha * d for a, d in zip(nums(before.Ma), Mv, strict=True)]
@@ -160,7 +196,7 @@ def _newton_step(problem: PrimalProblem, before: Iterate, scale: Num, dtype: Any
     qfrc, piece = problem.conditional.add_qfrc_after_step(line.conditional, alpha, qfrc)
     piece = lower(piece, line.same_piece(alpha, end))
     after = _iterate(problem, to_array(qacc, dtype), Ma, end, qfrc, dtype)
-    return after, -0.5 * scale * slope * alpha, piece
+    return after, -0.5 * scale * slope * maximum(alpha, 1.0), piece
 
 
 @dataclass(frozen=True)
@@ -206,18 +242,21 @@ class LineSearch:
             return lower(piece, self.problem.contact_list.same_piece(self.listed, alpha))
         return piece
 
-    def minimize(self, slope: Num, full_step: jax.Array, dtype: Any) -> jax.Array:
+    def minimize(self, slope: Num, unsure: Num, full_step: jax.Array, dtype: Any) -> jax.Array:
         """Returns alpha where the first derivative is zero, by Newton's method between bounds, from a full step.
 
         It ends where the derivative is small beside that at the beginning; smaller than half is enough if two steps met
-        the same curvature: then, most likely, they lay on one piece, whose lowest point the second has reached.
+        the same curvature: then, most likely, they lay on one piece, whose lowest point the second has reached. Where
+        the derivative is rounded to anything, going on would take bodies along that are in balance.
 
         Args:
             slope: first derivative where the line begins.
+            unsure: how far rounding may take a derivative from what it is.
             full_step: whether a full step is to be taken as it is.
             dtype: the dtype of the result.
         """
-        enough_on_one_piece, enough = _value(slope * -SLOPE_ON_ONE_PIECE), _value(slope * -SMALL_SLOPE)
+        shares = (SLOPE_ON_ONE_PIECE, SMALL_SLOPE)
+        enough_on_one_piece, enough = (_value(maximum(slope * -share, unsure)) for share in shares)
 
         def unfinished(carry: Any) -> jax.Array:
             *_, count, done = carry

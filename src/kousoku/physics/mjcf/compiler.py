@@ -105,6 +105,7 @@ def _refuse(document: Document, message: str) -> NoReturn:
     where = re.search(r",? ?(?:Element|Object) (?:name )?'([^']*)'(?:, id \d+)?(?:, line (\d+))?", message)
     said = re.sub(r"(XML )?Error: |Schema violation: ", "", message.replace(where[0] if where else "", "")).strip()
     if where is None:
+        _refuse_missing_file(document, said)
         raise ConfigError("model", document.path.name if document.path else document.text, said)
     name, line = where[1], where[2]
     here = _likeliest(document, said, name, None if line is None else int(line))
@@ -116,6 +117,19 @@ def _refuse(document: Document, message: str) -> NoReturn:
         several = "one of " + ", ".join(dict.fromkeys(e.text for e in here))
         raise ConfigError(format_location(found.file, found.line), several, said)
     raise ConfigError(found.location, found.text, said)
+
+
+def _refuse_missing_file(document: Document, said: str) -> None:
+    """Refuses the element that names a file which MuJoCo says that it cannot open.
+
+    Raises:
+        ConfigError: if there is such an element.
+    """
+    missing = re.search(r"Error opening file '([^']*)'", said)
+    for element in document.all_elements() if missing else ():
+        for name, value in element.attributes.items():
+            if missing and name.startswith("file") and value and missing[1].endswith(value):
+                raise ConfigError(element.location, f"{name}={shorten(value)}", f"there is no file {missing[1]}")
 
 
 def _likeliest(document: Document, said: str, name: str, line: int | None) -> list[Element]:
@@ -136,8 +150,9 @@ def _likeliest(document: Document, said: str, name: str, line: int | None) -> li
     words = re.findall(r"\w+", said.replace("bodies", "body").replace("keyframe", "key"))
     scores = [(e.tag in words, e.tag != "mujoco") for e in here]
     likely = [e for e, score in zip(here, scores, strict=True) if score == max(scores)]
-    wrong = re.search(r"unrecognized attribute: '([^']*)'", said)
-    return [e for e in likely if wrong and wrong[1] in e.attributes] or likely
+    wrong, unknown = (re.search(rf"{what} '([^']*)'", said) for what in ("unrecognized attribute:", "unknown .*?"))
+    naming = [e for e in likely if wrong and wrong[1] in e.attributes]
+    return naming or [e for e in here if unknown and unknown[1] in e.attributes.values()] or likely
 
 
 def _with_what_would_do(document: Document, found: Element, said: str) -> str:

@@ -305,7 +305,8 @@ class _Parser:
         line, body = self.expat.CurrentLineNumber, self.bodies[-1]
         element = Element(tag, attributes, self.file, line, parents, copies, body)
         if not parents and tag != "mujoco":
-            raise ConfigError(element.location, f"<{tag}>", "an MJCF file is <mujoco> ... </mujoco>")
+            compiled = "; compile it with mujoco.MjModel, and load that" if tag == "robot" else ""
+            raise ConfigError(element.location, f"<{tag}>", f"an MJCF file is <mujoco> ... </mujoco>{compiled}")
         if len(parents) >= MAX_DEPTH:
             raise ConfigError(element.location, f"{MAX_DEPTH} elements, one within the other", "nest fewer")
         own = 1

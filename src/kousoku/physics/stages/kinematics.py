@@ -93,7 +93,7 @@ def _body_frame(
 ) -> Frame:
     """Returns the frame of a body, moved by its joints one after the other; writes their anchors and axes."""
     pos = parent.transform(vec(row(model.body_pos, body)))
-    turn = parent.quat * quat(row(model.body_quat, body))
+    turn = parent.quat * _unit(quat(row(model.body_quat, body)))
     for j in body_joints(model, body):
         axis = vec(row(model.jnt_axis, j.id))
         if j.type == JointType.FREE:
@@ -111,6 +111,11 @@ def _body_frame(
             turn = turn * axis_angle_quat(axis, _displacement(model, qpos, j.qposadr))
         pos = xanchor[j.id] - turn.matrix() @ offset
     return Frame(pos, turn, turn.matrix())
+
+
+def _unit(turn: Quat) -> Quat:
+    """Returns a quaternion of length one; those of a file are, and need not be made so."""
+    return turn if all(part.known for part in turn) else turn.normalized()
 
 
 def _displacement(model: Model, qpos: Sequence[Num], address: int) -> Num:
