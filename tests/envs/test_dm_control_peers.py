@@ -5,6 +5,7 @@ Observations and rewards are compared in float64, relative to one plus the large
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import jax
@@ -28,7 +29,7 @@ from kousoku.physics import State, any_contact
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]
 
 IDS = [id for id in ks.list_envs() if id.startswith("dm_control/")]
-LARGE = [id for id in IDS if "humanoid" in id and "walk" not in id]
+LARGE = [id for id in IDS if re.search("humanoid-[^w]|peg|insert|stack_4", id)]
 EXACT = 1e-9
 
 
@@ -82,7 +83,7 @@ def test_first_states_are_distributed_as_dm_controls(id: str) -> None:
         if np.ptp(theirs_) < 1e-12:
             np.testing.assert_allclose(ours_, theirs_[0], atol=1e-5)
         else:
-            assert stats.ks_2samp(ours_, theirs_).pvalue > 1e-5
+            assert stats.ks_2samp(np.round(np.float64(ours_), 5), np.round(theirs_, 5)).pvalue > 1e-5
 
 
 def test_the_cheetah_settles_as_dm_controls() -> None:

@@ -71,6 +71,66 @@ FILES = {
 </mujoco>""",
 }
 
+ARM = """
+<mujoco>
+  <include file="./common/materials.xml"/>
+  <option timestep="0.001" cone="elliptic"/>
+  <default><joint type="hinge" axis="0 -1 0" damping=".5"/><geom size=".01" density="500"/></default>
+  <worldbody>
+    <geom name="floor" type="plane" size="1 1 1"/>
+    <body name="upper_arm" pos="0 0 .4">
+      <joint name="arm_root" limited="false"/><geom type="capsule" fromto="0 0 0 0 0 .15"/>
+      <body name="middle_arm" pos="0 0 .18">
+        <joint name="arm_shoulder" limited="true" range="-160 160"/><geom type="capsule" fromto="0 0 0 0 0 .12"/>
+        <body name="lower_arm" pos="0 0 .15">
+          <joint name="arm_elbow" limited="true" range="-160 160"/><geom type="capsule" fromto="0 0 0 0 0 .09"/>
+          <body name="hand" pos="0 0 .12">
+            <joint name="arm_wrist" limited="true" range="-140 140"/><geom pos="0 0 .02" mass=".1"/>
+            <site name="grasp" pos="0 0 .065"/><site name="pinch" pos="0 0 .09"/><site name="palm_touch" size=".02"/>
+            THUMB
+          </body>
+        </body>
+      </body>
+    </body>
+    THINGS
+  </worldbody>
+  <sensor><touch site="palm_touch"/><touch site="finger_touch"/><touch site="thumb_touch"/>
+    <touch site="fingertip_touch"/><touch site="thumbtip_touch"/></sensor>
+  <actuator><motor joint="arm_root" ctrlrange="-1 1" gear="3"/><motor joint="finger" ctrlrange="-1 1"/></actuator>
+</mujoco>"""
+FINGER = """
+            <body name="{0}" pos="{1} 0 .045" euler="0 {2}">
+              <joint name="{0}" limited="true" range="-10 60"/><geom pos=".03 0 0"/><site name="{0}_touch"/>
+              <body name="{0}tip" pos=".05 0 -.01">
+                <joint name="{0}tip" limited="true" range="-40 20"/><geom/><site name="{0}tip_touch"/>
+              </body>
+            </body>"""
+THING = """
+    <body name="{0}" pos="{1} 0 .4">
+      <joint name="{0}_x" type="slide" axis="1 0 0" ref="{1}"/><joint name="{0}_z" type="slide" axis="0 0 1" ref=".4"/>
+      <joint name="{0}_y" axis="0 1 0"/>{2}<site name="{0}"/>
+    </body>"""
+GHOST = '<body name="{0}" pos="{1} .001 .4"><geom name="{0}" size=".02" contype="0" conaffinity="0"/>{2}</body>'
+PEG_SITES = " ".join(f'<site name="{{0}}{part}" pos="0 0 {z}"/>' for part, z in (("_tip", -0.1), ("_pinch", -0.02)))
+CUP = '<body name="cup" pos=".3 0 .4"><geom type="capsule" fromto="-.04 0 .06 -.04 0 -.015"/></body>'
+SLOT = '<body name="slot" pos="-.3 0 .2"><geom type="box" pos=".04 0 -.08" size=".02 .01 .03"/></body>'
+HAND = FINGER.format("thumb", ".03", "-90 0") + FINGER.format("finger", "-.03", "90 180")
+PROPS = [
+    THING.format("ball", ".4", '<geom name="ball" size=".022"/>'),
+    THING.format("peg", "-.4", f'<geom size=".009"/>{PEG_SITES.format("peg")}<site name="peg_grasp"/>'),
+    GHOST.format("target_ball", ".4", '<site name="target_ball"/>'),
+    GHOST.format("target_peg", "-.2", f'<site name="target_peg"/>{PEG_SITES.format("target_peg")}'),
+    CUP,
+    SLOT,
+]
+BOXES = [THING.format(f"box{i}", f"{0.5 - 0.1 * i:g}", '<geom type="box" size=".022 .022 .022"/>') for i in range(4)]
+FILES |= {
+    "manipulator.xml": ARM.replace("THUMB", HAND).replace("THINGS", "".join(PROPS)),
+    "stacker.xml": ARM.replace("THUMB", HAND).replace(
+        "THINGS", "".join([*BOXES, GHOST.format("target", "0", '<site name="target"/>')])
+    ),
+}
+
 
 def write(folder: Path) -> None:
     """Writes the package into a folder that Python looks for packages in."""

@@ -35,7 +35,7 @@ class Step(NamedTuple):
     act: np.ndarray
     warmstart: np.ndarray
     goal: np.ndarray
-    numbers: dict[str, np.ndarray]
+    numbers: dict[str, Any]
     action: np.ndarray
     obs: np.ndarray
     reward: float
@@ -63,7 +63,8 @@ def put(env: Any, state: SuiteState) -> np.ndarray:
         physics.data.qpos[:], physics.data.qvel[:] = state.physics.qpos, state.physics.qvel
         set_goal(physics, np.asarray(state.goal))
         for name, values in state.numbers.items():
-            getattr(physics.model, name)[:] = values
+            for row, value in values.items() if isinstance(values, dict) else [(slice(None), values)]:
+                getattr(physics.model, name)[row] = value
     return flat(env.task.get_observation(physics))
 
 
@@ -92,7 +93,7 @@ def play(id: str, count: int, seed: int) -> list[Step]:
         state, _ = reset(jax.random.key(100 * seed + episode))
         put(env, state)
         goal = np.asarray(state.goal, np.float64)
-        numbers = {name: np.asarray(values, np.float64) for name, values in state.numbers.items()}
+        numbers = jax.tree.map(lambda values: np.asarray(values, np.float64), state.numbers)
         for action in part:
             data = env.physics.data
             before = data.qpos.copy(), data.qvel.copy(), data.act.copy(), data.qacc_warmstart.copy()
@@ -106,7 +107,7 @@ def ours(env: ks.Env, steps: list[Step], dtype: Any) -> Any:
     env = eqx.tree_at(lambda e: e.model, env, env.model.with_numbers(tolerance=jnp.zeros((), dtype)))
     fields = ("qpos", "qvel", "act", "warmstart", "goal", "action")
     given = [jnp.asarray(np.stack([getattr(step, name) for step in steps]), dtype) for name in fields]
-    numbers = {name: jnp.asarray(np.stack([s.numbers[name] for s in steps]), dtype) for name in steps[0].numbers}
+    numbers = jax.tree.map(lambda *rows: jnp.asarray(np.stack(rows), dtype), *[step.numbers for step in steps])
     key = jax.random.key(0)
 
     def one(qpos: Any, qvel: Any, act: Any, warmstart: Any, goal: Any, action: Any, numbers: Any) -> Any:

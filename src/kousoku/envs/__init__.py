@@ -106,9 +106,20 @@ for _domain, _class, _tasks in (
             "run_pure_state": {"move_speed": 10.0, "pure_state": True},
         },
     ),
+    (
+        "manipulator",
+        "SuiteManipulator",
+        {
+            "bring_ball": {},
+            "bring_peg": {"use_peg": True},
+            "insert_ball": {"insert": True},
+            "insert_peg": {"use_peg": True, "insert": True},
+        },
+    ),
     ("pendulum", "SuitePendulum", {"swingup": {}}),
     ("point_mass", "SuitePointMass", {"easy": {}, "hard": {"randomize_gains": True}}),
     ("reacher", "SuiteReacher", {"easy": {}, "hard": {"target_size": 0.015}}),
+    ("stacker", "SuiteStacker", {"stack_2": {}, "stack_4": {"num_boxes": 4}}),
     ("swimmer", "SuiteSwimmer", {"swimmer6": {}, "swimmer15": {"num_links": 15}}),
     ("walker", "SuiteWalker", {"stand": {"move_speed": 0.0}, "walk": {}, "run": {"move_speed": 8.0}}),
 ):

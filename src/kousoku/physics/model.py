@@ -133,8 +133,9 @@ class Model(eqx.Module):
         """
         check_keys("number of the model", numbers, self.constants)
         new = {name: self._checked(name, value) for name, value in numbers.items()}
-        for name in new.keys() & {"body_mass", "body_inertia"}:
-            self._check_weights(name, new[name])
+        for name, found in new.items():
+            if name in ("body_mass", "body_inertia") and not isinstance(found, dict):
+                self._check_weights(name, found)
         return Model(self.structure, self.constants, self.names, {**self.varied, **new})
 
     def _checked(self, name: str, value: Any) -> Array | dict[int, Array]:

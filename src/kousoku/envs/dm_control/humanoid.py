@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import ClassVar
 
 import jax.numpy as jnp
@@ -51,7 +50,7 @@ class SuiteHumanoid(SuiteEnv):
 
     def begin(self, key: PRNGKeyArray) -> Beginning:
         """Drops the body in any posture in which nothing touches."""
-        return Beginning(draw_without_contact(self.model, partial(randomize_joints, self.model), key))
+        return draw_without_contact(self.model, lambda key, _: Beginning(randomize_joints(self.model, key)), key)
 
     def observe(self, look: Look) -> dict[str, Float[Array, "..."]]:
         """Returns the pure state, or what is seen from the torso."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -78,3 +78,10 @@ def named(root: ElementTree.Element, tag: str, name: str) -> ElementTree.Element
             f"{tag} of dm_control", name, f"its file has none of this name; another version has: {INSTALL}"
         )
     return found
+
+
+def without(root: ElementTree.Element, tag: str, names: Collection[str]) -> None:
+    """Removes the elements of a tag that have one of these names, with all that is in them."""
+    for parent in list(root.iter()):
+        for child in [child for child in parent if child.tag == tag and child.get("name") in names]:
+            parent.remove(child)

@@ -8,12 +8,13 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ...ops.exploration import unit_interval
 from ...physics import Model, any_contact
 from ...physics.stages.joints import JointType, joints
 from .rewards import norm
+from .suite import Beginning
 
 
 def randomize_joints(model: Model, key: PRNGKeyArray) -> Float[Array, " nq"]:
@@ -42,12 +43,21 @@ def unit(x: Float[Array, " n"]) -> Float[Array, " n"]:
 
 
 def draw_without_contact(
-    model: Model, draw: Callable[[PRNGKeyArray], Float[Array, " nq"]], key: PRNGKeyArray
-) -> Float[Array, " nq"]:
-    """Draws positions until nothing touches."""
+    model: Model, draw: Callable[[PRNGKeyArray, Float[Array, " nv"] | None], Beginning], key: PRNGKeyArray
+) -> Beginning:
+    """Draws how an episode begins until nothing touches.
 
-    def again(tried: tuple[PRNGKeyArray, Array]) -> tuple[PRNGKeyArray, Array]:
+    Args:
+        model: the mechanism.
+        draw: takes a key and the velocities of the draw before, None at first; the package does not clear these.
+        key: of all draws.
+    """
+
+    def again(tried: tuple[PRNGKeyArray, Beginning | None]) -> tuple[PRNGKeyArray, Beginning]:
         next_key, draw_key = jax.random.split(tried[0])
-        return next_key, draw(draw_key)
+        return next_key, draw(draw_key, None if tried[1] is None else tried[1].qvel)
 
-    return lax.while_loop(lambda tried: any_contact(model, tried[1]), again, again((key, jnp.zeros(()))))[1]
+    def touches(tried: tuple[PRNGKeyArray, Beginning]) -> Bool[Array, ""]:
+        return any_contact(model.with_numbers(**tried[1].numbers), tried[1].qpos)
+
+    return lax.while_loop(touches, again, again((key, None)))[1]

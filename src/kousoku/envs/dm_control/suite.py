@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -43,7 +43,7 @@ class Beginning(eqx.Module):
     qpos: Float[Array, " nq"]
     qvel: Float[Array, " nv"] | None = None
     goal: Float[Array, " n"] = eqx.field(default_factory=lambda: jnp.zeros((0,), jnp.float32))
-    numbers: dict[str, Array] = eqx.field(default_factory=dict)
+    numbers: dict[str, Any] = eqx.field(default_factory=dict)
 
 
 class SuiteState(eqx.Module):
@@ -56,7 +56,7 @@ class SuiteState(eqx.Module):
 
     physics: State
     goal: Float[Array, " n"]
-    numbers: dict[str, Array]
+    numbers: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,7 @@ class SuiteEnv(Env):
     Attributes:
         n_sub_steps: time steps of the physics in a step.
         touch_sensors: names of the sites whose touch sensors are observed.
+        begins_touching: whether anything may touch at first; where not, they need not be asked.
         marker: the name of the geom that shows where the goal is.
         settling_steps: time steps of the physics before an episode.
         time_limit: steps until an episode is truncated.
@@ -104,6 +105,7 @@ class SuiteEnv(Env):
 
     n_sub_steps: ClassVar[int]
     touch_sensors: ClassVar[tuple[str, ...]] = ()
+    begins_touching: ClassVar[bool] = True
     marker: ClassVar[str | None] = None
     settling_steps: ClassVar[int] = 0
 
@@ -241,7 +243,7 @@ def _reset(env: SuiteEnv, key: PRNGKeyArray) -> tuple[SuiteState, Timestep]:
     if env.settling_steps:
         physics = settled(model, physics, env.settling_steps)
         look = replace(look, world=World(model, Still(model, physics), jnp.float32), physics=physics)
-    if env.touch_sensors:
+    if env.touch_sensors and env.begins_touching:
         look = replace(look, touch=env.touched(World(model, forward(model, physics, look.control), jnp.float32)))
     return SuiteState(physics, begin.goal, begin.numbers), first_timestep(_as_vector(env.observe(look)))
 

@@ -53,9 +53,17 @@ class World:
         """Returns where a site is."""
         return self._array(site_frame(self.model, self._stages.smooth.kinematics, self._id("site", site)).pos)
 
+    def site_xmat(self, site: int | str) -> Float[Array, "3 3"]:
+        """Returns how a site is turned: a matrix whose columns are its axes."""
+        return self._rows(site_frame(self.model, self._stages.smooth.kinematics, self._id("site", site)).mat)
+
     def xmat(self, body: int | str) -> Float[Array, "3 3"]:
         """Returns how a body's frame is turned: a matrix whose columns are its axes."""
         return self._rows(self._stages.smooth.kinematics.bodies[self._id("body", body)].mat)
+
+    def xquat(self, body: int | str) -> Float[Array, "4"]:
+        """Returns how a body's frame is turned: a quaternion (w, x, y, z)."""
+        return self._array(self._stages.smooth.kinematics.bodies[self._id("body", body)].quat)
 
     def xipos(self, body: int | str) -> Float[Array, "3"]:
         """Returns where a body's own centre of mass is."""
