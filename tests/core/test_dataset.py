@@ -98,6 +98,26 @@ def test_what_is_no_recording_is_refused_in_one_line(name):
     assert "\n" not in str(caught.value)
 
 
+RAGGED = {
+    "reward": [0.0, [1.0, 2.0], 3.0],
+    "terminated": [[False], [True, False], [False]],
+    "truncated": [False, [False], True],
+    "obs": [[0.0], [0.1, 0.2], [0.5]],
+    "next_obs": [[[0.1]], [0.2], [0.6]],
+    "action": [0, [1], 0],
+    "broken_off": [False, [False, True], True],
+    "begun_before": [True, [], False],
+}
+
+
+@pytest.mark.parametrize("name", RAGGED)
+def test_rows_of_different_lengths_are_refused_in_one_line(name):
+    shape = r"\[N\]" if name == "reward" else r"\[3(, 1)?\]"
+    with pytest.raises(ConfigError, match=rf"^dataset\.{name}: got nothing; give one array {shape} \(") as caught:
+        broken(**{name: RAGGED[name]})
+    assert "\n" not in str(caught.value)
+
+
 def test_actions_of_a_box_lie_in_it():
     space, actions = ks.Box((-1.0, 0.0), (1.0, 2.0), (2,)), np.zeros((6, 2))
     made(action=actions, action_space=space)

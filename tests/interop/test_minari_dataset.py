@@ -115,3 +115,77 @@ def test_indices_begin_at_zero_and_a_tuple_is_a_dict():
     piece.actions = np.array([0, 2])
     with pytest.raises(ks.ConfigError, match=r"dataset's action_space: .*0, which is not in Discrete"):
         ks.from_minari(made)
+
+
+def with_rows(rows: int, shape: tuple[int, ...] = (), dtype: type = float) -> Any:
+    return np.zeros((rows, *shape), dtype)
+
+
+SHIFTED = {
+    "an action less": ({"actions": with_rows(2, (2,))}, r"action_space: .*its action has the shape \(2, 2\), and"),
+    "an action more": ({"actions": with_rows(4, (2,))}, r"action_space: .*its action has the shape \(4, 2\), and"),
+    "another action": ({"actions": with_rows(3, (3,))}, r"action_space: .*its action has the shape \(3, 3\), and"),
+    "no actions": ({"actions": None}, "action_space: .*action has the shape"),
+    "an observation less": (
+        {"observations": {"x": with_rows(3, (1,)), "k": with_rows(4, (), int)}},
+        r"observation_space: .*observation\['x'\] has the shape \(3, 1\), and \(4, 1\) is needed",
+    ),
+    "a part longer": (
+        {"observations": {"x": with_rows(4, (1,)), "k": with_rows(5, (), int)}},
+        r"observation_space: .*observation\['k'\] has the shape \(5,\), and \(4,\) is needed",
+    ),
+    "a part wider": (
+        {"observations": {"x": with_rows(4, (2,)), "k": with_rows(4, (), int)}},
+        r"observation_space: .*observation\['x'\] has the shape \(4, 2\), and \(4, 1\) is needed",
+    ),
+    "a part less": ({"observations": {"x": with_rows(4, (1,))}}, r"observation_space: .*KeyError\('k'\)"),
+    "an end less": ({"terminations": with_rows(2, (), bool)}, r"terminations: .*shape is \(2,\), and \(3,\) is needed"),
+    "a cut more": ({"truncations": with_rows(4, (), bool)}, r"truncations: .*shape is \(4,\), and \(3,\) is needed"),
+    "rewards with an axis": ({"rewards": with_rows(3, (1,))}, r"rewards: .*shape is \(3, 1\), and \(3,\) is needed"),
+    "no rewards": ({"rewards": None}, "^dataset: .*it cannot be read, TypeError"),
+    "rewards of none": ({"rewards": with_rows(0)}, r"terminations: .*shape is \(3,\), and \(0,\) is needed"),
+    "a fraction": (
+        {"observations": {"x": with_rows(4, (1,)), "k": np.full(4, 0.5)}},
+        "observation_space: .*an observation has 0.5, which is not in Discrete",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHIFTED)
+def test_each_array_of_each_episode_has_as_many_rows_as_its_steps_need(name):
+    """Also where another episode makes up for it, so that all are as many as they should be."""
+    changes, said = SHIFTED[name]
+    wrong, other = episode(10.0, 3, terminated=True), episode(20.0, 3, terminated=True)
+    vars(wrong).update(changes)
+    if name == "an action less":
+        other.actions = with_rows(4, (2,))
+    with pytest.raises(ks.ConfigError, match=said) as caught:
+        ks.from_minari(recording(episode(0.0, 3, terminated=True), wrong, other))
+    assert "got 'some/data-v0'; episode 1: " in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("error", [OSError("cut\nfile"), KeyError("rewards"), ValueError("shapes"), AssertionError()])
+def test_what_minari_cannot_read_is_told_in_one_line_with_the_episode(error):
+    def episodes() -> Any:
+        yield episode(0.0, 3, terminated=True)
+        raise error
+
+    made = recording()
+    made.iterate_episodes = episodes
+    told = rf"^dataset: got 'some/data-v0'; episode {{}}: it cannot be read, {type(error).__name__}\("
+    with pytest.raises(ks.ConfigError, match=told.format(1)) as caught:
+        ks.from_minari(made)
+    assert "\n" not in str(caught.value)
+    made.episode_indices = np.array([4, 7])  # as of a data set that was filtered
+    with pytest.raises(ks.ConfigError, match=told.format(7)):
+        ks.from_minari(made)
+
+
+def test_actions_outside_their_space_are_called_actions():
+    made, wrong = recording(), episode(0.0, 3, terminated=True)
+    made.action_space, wrong.actions = spaces.Discrete(2), np.full(3, 0.5)
+    made.iterate_episodes = lambda: iter([wrong])
+    with pytest.raises(ks.ConfigError, match=r"action_space: .*: an action has 0\.5, which is not in") as caught:
+        ks.from_minari(made)
+    assert "observation" not in str(caught.value)

@@ -75,7 +75,7 @@ class Dataset:
             if not isinstance(getattr(self, name), Space):
                 fix = "give the space that the arrays are in, one of kousoku's, such as ks.Box"
                 raise ConfigError(f"dataset.{name}", getattr(self, name), fix)
-        size = np.shape(self.reward)
+        size = _array("dataset.reward", self.reward, "[N]").shape
         if len(size) != 1 or not size[0]:
             raise ConfigError("dataset.reward", size, "give one number for each of at least one transition, [N]")
         spaces = {"obs": self.observation_space, "next_obs": self.observation_space, "action": self.action_space}
@@ -252,11 +252,7 @@ def _bounds(space: Box | Discrete | MultiDiscrete) -> str:
 
 def _numbers(name: str, given: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """Returns a copy as numbers of a dtype, which cannot be written to; refuses other shapes, and what is no number."""
-    _refuse_masked(name, given)
-    try:
-        array = np.asarray(given)
-    except ValueError as error:  # a ragged list
-        raise ConfigError(name, ..., f"give one array {list(shape)} ({error})") from error
+    array = _array(name, given, list(shape))
     if array.shape != shape:
         raise ConfigError(name, list(array.shape), f"its shape has to be {list(shape)}")
     if array.dtype.kind not in ("iuf" if dtype.kind == "f" else "iu"):
@@ -274,9 +270,17 @@ def _numbers(name: str, given: Any, shape: tuple[int, ...], dtype: np.dtype) -> 
     return made
 
 
-def _flags(name: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:
+def _array(name: str, given: Any, shape: str | list[int]) -> np.ndarray:
+    """Returns what is given as one array; refuses a mask, and rows of different lengths."""
     _refuse_masked(name, given)
-    array = np.array(given)
+    try:
+        return np.asarray(given)
+    except ValueError as error:  # a ragged list
+        raise ConfigError(name, ..., f"give one array {shape} ({error})") from error
+
+
+def _flags(name: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:
+    array = np.array(_array(name, given, list(shape)))
     if array.shape != shape or array.dtype.kind != "b":
         raise ConfigError(name, f"{array.dtype}{list(array.shape)}", f"give truth values {list(shape)}")
     array.flags.writeable = False

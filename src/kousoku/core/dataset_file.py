@@ -76,8 +76,8 @@ def load_dataset(path: str | os.PathLike[str]) -> Dataset:
     target = absolute(path)
     if not os.path.isfile(target):
         raise ConfigError("dataset", str(path), f"there is no such file; {GIVE}")
-    _check_kind(str(path), target)
     try:
+        _check_kind(str(path), target)
         with np.load(target, allow_pickle=False) as file:
             about = json.loads(str(_plain(ABOUT, file)))
             if about["format"] != FORMAT:
@@ -86,10 +86,11 @@ def load_dataset(path: str | os.PathLike[str]) -> Dataset:
             spaces = {name: _space(about[name]) for name in ("observation_space", "action_space")}
             kept = [*ARRAYS, *(name for name in MARKS if name in file.files)]
             arrays = {name: _gathered(name, _space_of(name, spaces), file, about.get(SPELT, False)) for name in kept}
-    except (OSError, ValueError, EOFError, KeyError, TypeError, zipfile.BadZipFile) as error:
-        if isinstance(error, ConfigError):
-            raise
-        raise ConfigError("dataset", str(path), f"it is damaged or none ({error!r}); {GIVE}") from error
+    except ConfigError:
+        raise
+    except Exception as error:  # of any kind: a file's bytes, taken for an archive, JSON, arrays and spaces
+        more = ", or larger than this machine's memory" if isinstance(error, MemoryError) else ""
+        raise ConfigError("dataset", str(path), f"it is damaged or none{more} ({error!r}); {GIVE}") from error
     return Dataset(**arrays, **spaces, env=about.get("env"), path=target)
 
 
@@ -166,17 +167,14 @@ def _check_kind(given: str, target: str) -> None:
     Raises:
         ConfigError: naming the arrays that are there.
     """
-    try:
-        with open(target, "rb") as file:
-            start = file.read(len(HDF5))
-        if start == HDF5:
-            raise ConfigError("dataset", given, f"it is an HDF5 file; read it with h5py, and {MAKE}")
-        if not zipfile.is_zipfile(target):
-            raise ConfigError("dataset", given, f"it is damaged or none (no .npz file); {GIVE}")
-        with zipfile.ZipFile(target) as file:
-            names = [name.removesuffix(".npy") for name in file.namelist()]
-    except (OSError, zipfile.BadZipFile) as error:
-        raise ConfigError("dataset", given, f"it is damaged or none ({error!r}); {GIVE}") from error
+    with open(target, "rb") as file:
+        start = file.read(len(HDF5))
+    if start == HDF5:
+        raise ConfigError("dataset", given, f"it is an HDF5 file; read it with h5py, and {MAKE}")
+    if not zipfile.is_zipfile(target):
+        raise ConfigError("dataset", given, f"it is damaged or none (no .npz file); {GIVE}")
+    with zipfile.ZipFile(target) as file:
+        names = [name.removesuffix(".npy") for name in file.namelist()]
     if ABOUT not in names:
         found = f"it holds the arrays {shorten(names, 160)}" if names else "it holds nothing"
         raise ConfigError("dataset", given, f"it is damaged or none: {found}; {MAKE}")

@@ -86,6 +86,13 @@ def division(operation: Operation, a: str, b: str) -> str:
     return f"{a} / {b}" if operation.outputs[0].dtype.kind == "f" else f"whole_quotient({a}, {b})"
 
 
+def converted(operation: Operation, x: str) -> str:
+    """Converts to another dtype; real numbers beyond those of a whole one become its last ones, as in JAX."""
+    before, after = operation.inputs[0].dtype, operation.outputs[0].dtype
+    to = kind(after)
+    return f"whole({x}, {to})" if before.kind == "f" and after.kind in "iu" else f"{x}.astype({to})"
+
+
 def reshaped(operation: Operation, x: str) -> str:
     """Reshapes."""
     return f"{x}.reshape({dims(operation.outputs[0].shape)})"
@@ -212,7 +219,7 @@ def ordered(operation: Operation, x: str, *others: str) -> str:
 
 
 INFIX = {"add": "+", "sub": "-", "mul": "*", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-INFIX |= {"and": "&", "or": "|", "xor": "^", "shift_left": "<<", "shift_right_logical": ">>"}
+INFIX |= {"and": "&", "or": "|", "xor": "^", "shift_left": "<<"}
 CALLS = {"max": "maximum", "min": "minimum", "pow": "power", "rem": "fmod", "not": "invert", "neg": "negative"}
 CALLS |= {"is_finite": "isfinite", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2"}
 CALLS |= {"asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "round": "round"}
@@ -234,7 +241,9 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "logistic": call("logistic"),
         "erf": call("erf"),
         "select_n": lambda operation, which, no, yes: f"np.where({which}, {yes}, {no})",
-        "convert_element_type": lambda operation, x: f"{x}.astype({kind(operation.outputs[0].dtype)})",
+        "shift_right_arithmetic": lambda operation, x, by: f'shifted_right({x}, {by}, "i")',
+        "shift_right_logical": lambda operation, x, by: f'shifted_right({x}, {by}, "u")',
+        "convert_element_type": converted,
         "reshape": reshaped,
         "squeeze": reshaped,
         "expand_dims": reshaped,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.errors import ConfigError
 from .described import Described
 from .onnx_graph import OUTSIDE, OnnxGraph, library
 from .onnx_rules import write
@@ -21,12 +22,13 @@ def onnx_file(policy: Described) -> bytes:
     "action" and "next_carry_0" and so on. The carry at the start of an episode is in the metadata, as JSON.
 
     Raises:
-        ConfigError: if onnx is not installed, or for an operation that there is no rule for.
+        ConfigError: if onnx is not installed, for an operation that there is no rule for, or for two parts of a Dict
+            that would have one name.
     """
     onnx = library()
     program = policy.program
     carry = [f"carry_{i}" for i in range(len(policy.initial_carry))]
-    names = [".".join(("obs", *names)) for names, *_ in policy.parts] + carry
+    names = [*part_names(policy), *carry]
     graph = OnnxGraph(program, names)
     for operation in program.operations:
         write(graph, operation)
@@ -53,3 +55,17 @@ def onnx_file(policy: Described) -> bytes:
     onnx.helper.set_model_props(model, {"title": policy.title, "initial_carry": json.dumps(initial)})
     onnx.checker.check_model(model)
     return model.SerializeToString(deterministic=True)
+
+
+def part_names(policy: Described) -> list[str]:
+    """Returns the names of the inputs that are parts of an observation.
+
+    Raises:
+        ConfigError: for two that are the same.
+    """
+    names = [".".join(("obs", *names)) for names, *_ in policy.parts]
+    for name in names:
+        if names.count(name) > 1:
+            fix = "two parts of the observation would have this name, as a key has a dot; use other keys, or a .py file"
+            raise ConfigError("export", name, fix)
+    return names

@@ -1,7 +1,8 @@
 """An ONNX graph as it is written: nodes, constants, the size of the batch.
 
 Whole numbers of every width are int64 inside, since runtimes compute with few other ones; they are cut back to their
-width where they may have left it.
+width where they may have left it. So is float16 float32 inside, rounded after each operation: of operations on float16
+itself, runtimes leave out the rounding.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ OUTSIDE = {"float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32"
 OUTSIDE |= {"float16": 10, "float64": 11, "uint32": 12}
 """The numbers of dtypes in `onnx.TensorProto`."""
 
-UINT64 = 13
+HALF, UINT64 = OUTSIDE["float16"], 13
 
 
 def library() -> Any:
@@ -44,7 +45,7 @@ def inside(dtype: Any) -> str:
     name = np.dtype(dtype).name
     if name not in OUTSIDE:
         raise refusal(name, "ONNX", f"there is no rule for {name}")
-    return "int64" if np.dtype(dtype).kind in "iu" else name
+    return "int64" if np.dtype(dtype).kind in "iu" else {"float16": "float32"}.get(name, name)
 
 
 class OnnxGraph:
@@ -102,6 +103,10 @@ class OnnxGraph:
             return self.add("BitwiseAnd", x, mask)
         half = self.constant(2 ** (bits - 1))
         return self.add("Sub", self.add("BitwiseAnd", self.add("Add", x, half), mask), half)
+
+    def rounded(self, x: str, dtype: Any) -> str:
+        """Rounds numbers to those of float16, where that is the dtype."""
+        return self.cast(self.add("Cast", x, to=HALF), dtype) if dtype == np.float16 else x
 
     def size(self, size: Any) -> str:
         """Returns one size as a vector of length 1."""

@@ -40,11 +40,28 @@ def shift(direction: str) -> Rule:
 
     def rule(graph: OnnxGraph, operation: Operation, x: str, by: str) -> str:
         dtype = operation.outputs[0].dtype
-        bits = graph.wrap(x, f"uint{8 * dtype.itemsize}")
-        moved = graph.add("BitShift", *(graph.add("Cast", y, to=UINT64) for y in (bits, by)), direction=direction)
-        return graph.wrap(graph.cast(moved, dtype), dtype)
+        return graph.wrap(shifted(graph, operation, graph.wrap(x, f"uint{8 * dtype.itemsize}"), by, direction), dtype)
 
     return rule
+
+
+def shift_right_arithmetic(graph: OnnxGraph, operation: Operation, x: str, by: str) -> str:
+    """Shifts bits to the right, with copies of the first one: those of a negative number are turned over meanwhile."""
+    dtype = operation.outputs[0].dtype
+    bits, zero = graph.wrap(x, f"int{8 * dtype.itemsize}"), graph.constant(0)
+    first = graph.add("Where", graph.add("Less", bits, zero), graph.constant(-1), zero)
+    moved = shifted(graph, operation, graph.add("BitwiseXor", bits, first), by, "RIGHT")
+    return graph.wrap(graph.add("BitwiseXor", moved, first), dtype)
+
+
+def shifted(graph: OnnxGraph, operation: Operation, bits: str, by: str, direction: str) -> str:
+    """Shifts bits; none is left if they are shifted by their number, by more, or by less than none."""
+    zero = graph.constant(0)
+    fewer = graph.add("Less", by, graph.constant(8 * operation.outputs[0].dtype.itemsize))
+    some = graph.add("And", fewer, graph.add("GreaterOrEqual", by, zero))
+    given = (graph.add("Cast", y, to=UINT64) for y in (bits, graph.add("Where", some, by, zero)))
+    moved = graph.cast(graph.add("BitShift", *given, direction=direction), np.int64)
+    return graph.add("Where", some, moved, zero)
 
 
 def reduction(kind: str) -> Rule:
@@ -87,7 +104,21 @@ def running_sum(graph: OnnxGraph, operation: Operation, x: str) -> str:
 def convert(graph: OnnxGraph, operation: Operation, x: str) -> str:
     """Converts to another dtype."""
     before, after = operation.inputs[0].dtype, operation.outputs[0].dtype
+    if before.kind == "f" and after.kind in "iu":
+        return whole(graph, x, after)
+    if after == np.float16:
+        return x  # of whatever dtype: it is rounded as every result is
     return graph.wrap(x if inside(before) == inside(after) else graph.cast(x, after), after)
+
+
+def whole(graph: OnnxGraph, x: str, dtype: np.dtype) -> str:
+    """Converts real numbers to whole ones: NaN to 0, and what is beyond the dtype to the last number that it has."""
+    info, x = np.iinfo(dtype), graph.cast(x, np.float64)
+    least, beyond, zero = (graph.constant(float(bound), np.float64) for bound in (info.min, info.max + 1, 0))
+    some = graph.add("And", graph.add("Greater", x, least), graph.add("Less", x, beyond))
+    made = graph.cast(graph.add("Where", some, x, zero), dtype)
+    made = graph.add("Where", graph.add("GreaterOrEqual", x, beyond), graph.constant(info.max), made)
+    return graph.add("Where", graph.add("LessOrEqual", x, least), graph.constant(info.min), made)
 
 
 def finite(graph: OnnxGraph, operation: Operation, x: str) -> str:
@@ -97,7 +128,7 @@ def finite(graph: OnnxGraph, operation: Operation, x: str) -> str:
 
 def log1p(graph: OnnxGraph, operation: Operation, x: str) -> str:
     """Computes log(u) x / (u - 1) with u = 1 + x as rounded, and x where that is 1: exact for small x too."""
-    one = graph.constant(1, operation.outputs[0].dtype)
+    one = graph.constant(1, inside(operation.outputs[0].dtype))
     u = graph.add("Add", x, one)
     ratio = graph.add("Div", graph.add("Mul", graph.add("Log", u), x), graph.add("Sub", u, one))
     return graph.add("Where", graph.add("Equal", u, one), x, ratio)
@@ -105,7 +136,7 @@ def log1p(graph: OnnxGraph, operation: Operation, x: str) -> str:
 
 def expm1(graph: OnnxGraph, operation: Operation, x: str) -> str:
     """Computes (u - 1) x / log(u) with u = exp(x) as rounded, x where that is 1, and u - 1 away from 0."""
-    one = graph.constant(1, operation.outputs[0].dtype)
+    one = graph.constant(1, inside(operation.outputs[0].dtype))
     u = graph.add("Exp", x)
     less = graph.add("Sub", u, one)
     ratio = graph.add("Div", graph.add("Mul", less, x), graph.add("Log", u))
@@ -231,6 +262,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "not": logical("Not"),
         "shift_left": shift("LEFT"),
         "shift_right_logical": shift("RIGHT"),
+        "shift_right_arithmetic": shift_right_arithmetic,
         "reduce_and": truth("ReduceMin"),
         "reduce_or": truth("ReduceMax"),
         "argmax": best("ArgMax"),
@@ -270,4 +302,4 @@ def write(graph: OnnxGraph, operation: Operation) -> None:
     made = RULES[operation.name](graph, operation, *map(graph.name, operation.inputs))
     for output, name in zip(operation.outputs, [made] if isinstance(made, str) else made, strict=True):
         inside(output.dtype)
-        graph.define(output, name)
+        graph.define(output, graph.rounded(name, output.dtype))

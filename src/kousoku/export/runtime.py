@@ -110,6 +110,21 @@ def whole_quotient(a, b):
     return (quotient + ((a % b != 0) & ((a < 0) != (b < 0)))).astype(quotient.dtype)
 
 
+def whole(x, dtype):
+    """Converts real numbers to whole ones: NaN to 0, and what is beyond the dtype to the last number that it has."""
+    info, x = np.iinfo(dtype), x.astype(np.float64)
+    beyond = float(info.max + 1)
+    made = np.where((x > info.min) & (x < beyond), x, 0.0).astype(dtype)
+    made = np.where(x >= beyond, dtype(info.max), made)
+    return np.where(x <= info.min, dtype(info.min), made)
+
+
+def shifted_right(x, by, first):
+    """Shifts bits to the right: copies of the first one come in if `first` is "i", and zeros if it is "u"."""
+    seen = f"{first}{x.dtype.itemsize}"
+    return (x.view(seen) >> by.view(seen)).view(x.dtype)
+
+
 def convolution(x, w, strides, padding, dilation, groups):
     """Convolves x [n, height, width, channels] with w [height, width, in, out], with as many spatial axes as w has."""
     axes = tuple(range(1, 1 + len(strides)))

@@ -25,6 +25,7 @@ class Leaf(NamedTuple):
         shape, dtype: of ours.
         start: their first whole number, which is taken off theirs; None where it is 0, or they are no indices.
         count: how many whole numbers there are, of indices; None of others.
+        what: its values are, for messages.
     """
 
     path: tuple[Any, ...]
@@ -33,6 +34,7 @@ class Leaf(NamedTuple):
     dtype: np.dtype
     start: Any
     count: Any = None
+    what: str = "observation"
 
 
 def leaves_of(space: Any, path: tuple[Any, ...] = ()) -> list[Leaf]:
@@ -101,7 +103,7 @@ def observed(leaves: list[Leaf], count: int, value: Any) -> list[np.ndarray]:
         shape, needed = np.shape(picker(leaf.path)(value)), (count, *leaf.shape)
         if shape != needed:
             where = "".join(f"[{name!r}]" for name in leaf.path)
-            raise ValueError(f"its observation{where} has the shape {shape}, and {needed} is needed")
+            raise ValueError(f"its {leaf.what}{where} has the shape {shape}, and {needed} is needed")
     return batched(leaves, value)
 
 
@@ -210,8 +212,8 @@ def _indices(leaf: Leaf, theirs: np.ndarray) -> np.ndarray:
 
 def _refuse(leaf: Leaf, theirs: np.ndarray, wrong: np.ndarray) -> None:
     if wrong.any():
-        fix = "" if leaf.count is not None else "; return it in the space's dtype, or let the space tell what it is"
-        raise ValueError(f"an observation has {float(theirs[wrong][0]):.12g}, which is not in {leaf.space}{fix}")
+        fix = "" if leaf.count is not None else "; give it in the space's dtype, or let the space tell what it is"
+        raise ValueError(f"an {leaf.what} has {float(theirs[wrong][0]):.12g}, which is not in {leaf.space}{fix}")
 
 
 def read(space: Any, leaves: list[Leaf], arrays: Sequence[np.ndarray]) -> list[Any]:

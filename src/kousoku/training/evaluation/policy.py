@@ -127,8 +127,9 @@ class Policy:
         Raises:
             ConfigError: for what is no observation, or a carry of another shape.
         """
-        xs, single = parts_of(obs, self._parts, _refuse)
-        before = carry_of(carry, self._initial_carry(), None if single else len(xs[0]), _refuse)
+        with np.errstate(all="ignore"):  # as in the file: numbers beyond float32's are infinite
+            xs, single = parts_of(obs, self._parts, _refuse)
+            before = carry_of(carry, self._initial_carry(), None if single else len(xs[0]), _refuse)
         action, *after = self._functions([*xs, *before])
         if single:
             action = jax.tree.map(lambda x: x[0], action)  # a number is a scalar, which may be a key of a dict
