@@ -11,10 +11,15 @@ import kousoku as ks
 from kousoku.agents import AGENTS
 from kousoku.agents.options import describe, make_agent
 from kousoku.agents.tabular.q_learning import QLearning
-from kousoku.cli import main
-from kousoku.cli.made_by_id import agent_options
-from kousoku.cli.options import Option, literal, parse
+from kousoku.cli import COMMANDS, main
+from kousoku.cli.completion import _options as command_options
+from kousoku.cli.made_by_id import agent_options, env_options
+from kousoku.cli.options import Option, described, literal, parse
 from kousoku.core.errors import ConfigError
+from kousoku.envs import ENVS
+from kousoku.nn import ACTIVATIONS, INITIALISERS, NETWORK_CONFIGS, ActorCriticConfig
+from kousoku.nn.gaussian import STDS
+from kousoku.nn.heads import KINDS
 from kousoku.training.presets import Preset
 
 FAST = {"steps": 400, "eval_episodes": 0}
@@ -184,6 +189,29 @@ def test_a_number_is_read_as_one_where_the_tuned_default_is_a_schedule(trained):
 def test_the_help_says_something_of_every_option_of_an_agent(id):
     said = {option.name: option.help for option in agent_options(id, Preset())}
     assert not [name for name, text in said.items() if text.startswith(("as of `", "hyper-parameter of"))]
+
+
+@pytest.mark.parametrize("config", NETWORK_CONFIGS)
+def test_the_help_says_something_else_of_every_part_of_a_network(config):
+    said = described(config)
+    assert list(said) == list(config.__dataclass_fields__)
+    assert len(set(said.values())) == len(said)
+
+
+def test_the_help_has_the_words_that_an_option_takes():
+    said, tables = described(ActorCriticConfig), {"activation": ACTIVATIONS, "init": INITIALISERS, "policy": KINDS}
+    for name, words in {**tables, "std": STDS}.items():
+        assert f"one of {', '.join(words)}" in said[name], name
+    robots = {id: {option.name: option.help for option in env_options(id)} for id in ("Ant-v5", "CartPoleSwingUp-v0")}
+    assert all(told["env.xml_file"].startswith("the robot, MJCF text; a path:") for told in robots.values())
+
+
+def test_no_help_names_what_is_only_in_the_code():
+    options = [option for command in COMMANDS for option in command_options(command)]
+    options += [option for id in AGENTS.ids() for option in agent_options(id, Preset())]
+    options += [option for id in ENVS.ids() for option in env_options(id)]
+    named = {package for option in options for package in re.findall(r"`(\w+)\.\w+", option.help)}
+    assert named <= {"kousoku", "evosax", "pathlib"}, "what anybody can import"
 
 
 def test_several_numbers_may_be_given_where_the_default_is_none(trained):

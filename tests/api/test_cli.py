@@ -6,12 +6,13 @@ import pathlib
 import subprocess
 import sys
 
+import jax
 import numpy as np
 import pytest
 import records
 
 import kousoku as ks
-from kousoku.cli import COMMANDS, main, notices
+from kousoku.cli import COMMANDS, main, notices, view
 from kousoku.cli.options import hyper_parameter, literal, number, numbers
 from kousoku.cli.platforms import platforms_checked, unusable_platforms
 from kousoku.run import Run
@@ -98,7 +99,25 @@ def test_a_sweep_of_a_number_that_is_none_by_default(capsys):
 
 def test_doctor(capsys):
     assert main(["doctor"]) == 0
-    assert "compiler: works" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "compiler: works" in printed
+    assert f"device:   {jax.device_count()} x " in printed
+
+
+@pytest.mark.slow_because("a new process imports JAX, which begins with one device")
+def test_doctor_tells_the_devices_that_a_run_has():
+    script = "import kousoku as ks; from kousoku.cli import main; main(['doctor']); print(ks.use_all_cores())"
+    words, environment = [sys.executable, "-c", script], {**os.environ, "XLA_FLAGS": ""}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
+    *told, devices = done.stdout.splitlines()
+    assert f"device:   {devices} x " in "\n".join(told)
+    assert done.stderr == "", "no warning that a run would have more"
+
+
+def test_the_help_of_view_says_where_the_film_of_a_run_goes():
+    (told,) = [option.help for option in view.OPTIONS if option.name == "out"]
+    assert f"{view.FILM} in the run folder" in told
+    assert f"`{view.FILM}`" in (pathlib.Path(__file__).parents[2] / "docs" / "runs.md").read_text(encoding="utf-8")
 
 
 PLATFORMS = {

@@ -19,6 +19,7 @@ from jaxtyping import TypeCheckError
 
 import kousoku
 from kousoku.agents import AGENTS, planning
+from kousoku.agents.evolution.strategy import EvolutionStrategy
 from kousoku.agents.exploration import EXPLORATIONS, Exploration
 from kousoku.cli import main
 from kousoku.cli.bench import BENCHMARKS
@@ -41,6 +42,7 @@ from kousoku.nn.hidden import ACTOR_KINDS, CRITIC_KINDS
 from kousoku.nn.torso import BODIES, RECURRENT
 from kousoku.ops.schedules import FORMS, SCHEDULES, Linear, parse_schedule
 from kousoku.training.config import TrainConfig
+from kousoku.training.io import checkpoints, run_folder
 from kousoku.training.loop.iteration import start
 from kousoku.training.metrics.metric_sums import Recording
 
@@ -322,6 +324,88 @@ def test_the_japanese_readme_has_the_same_code():
         return [[line.partition("#")[0].rstrip() for line in block.splitlines()] for block in blocks]
 
     assert without_comments(ROOT / "README.ja.md") == without_comments(ROOT / "README.md")
+
+
+def test_the_japanese_readme_has_the_same_links_and_one_word_for_a_thing():
+    pages = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "README.ja.md")}
+    links = {
+        name: {link for link in re.findall(r"\]\(([^)\s]+)\)", text) if link not in pages and link[0] != "#"}
+        for name, text in pages.items()
+    }
+    assert links["README.ja.md"] == links["README.md"]
+    for another in ("リターン", "球"):  # 収益 and ボール are the words
+        assert another not in pages["README.ja.md"]
+
+
+def test_what_the_demo_makes_is_what_the_first_page_says():
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ndemo:")[2].partition("\n\n")[0]
+    agents, text = re.findall(r"kousoku train (\w+)", recipe), (ROOT / "docs" / "start.md").read_text(encoding="utf-8")
+    said = " ".join(section(ROOT / "docs" / "start.md", "Train, look, ask").split())
+    assert f"their {('no', 'one', 'two', 'three', 'four')[len(agents)]} run folders" in said
+    assert f"the newest one's report, {agents[-1].upper()}'s" in said
+    assert {f"{id}-..." for id in agents[:-1]} == set(re.findall(r"kousoku view runs/(\S+)`", text))
+
+
+class TestTheRunFoldersPage:
+    PAGE = ROOT / "docs" / "runs.md"
+
+    def test_the_table_has_all_that_a_run_writes(self):
+        rows = table(self.PAGE.read_text(encoding="utf-8").partition("\n## ")[0])
+        said = {name.strip("/") for cells in rows for name in re.findall(r"`([^`]+)`", cells[0])}
+        assert {name for name in run_folder.WRITTEN if not name.endswith(".png")} <= said
+        assert {"*.png", run_folder.CONFIG} <= said
+
+    def test_the_formats_of_checkpoints_are_those_that_are_read(self):
+        said = " ".join(section(self.PAGE, "Checkpoints").split())
+        words = r"format is (\d+), and those of formats (\d+) to (\d+) are read still \(format (\d+)"
+        (found,) = re.findall(words, said)
+        today, first, last, of_arrays = map(int, found)
+        assert today == checkpoints.FORMAT
+        assert (*range(first, last + 1),) == checkpoints.FORMER
+        assert of_arrays == checkpoints.FORMER[0]
+
+    def test_it_says_what_each_agent_with_a_network_takes_over(self):
+        said = section(self.PAGE, "Fine-tuning").lower()
+        for id in AGENTS.ids():
+            if "network" in AGENTS.options(id) and not issubclass(AGENTS.factory(id), EvolutionStrategy):
+                title = (AGENT_PAGES / f"{id}.md").read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+                assert re.search(rf"[( \n]{re.escape(title.lower())}[,)]", said), id
+        assert "- of evolution the mean policy and the moments" in said
+
+    def test_the_report_is_as_large_as_it_says(self):
+        said, of = section(self.PAGE, "The report"), ROOT / "src" / "kousoku" / "viz" / "page"
+        sizes = {file.name: file.stat().st_size / 1000 for file in of.iterdir()}
+        (least,), (player,) = re.findall(r"from some (\d+) kB, most", said), re.findall(r"adds (\d+) kB", said)
+        always = sum(size for name, size in sizes.items() if name.endswith((".js", ".css")) and name != "solid.js")
+        assert 0.75 * int(least) < always < int(least)
+        assert sizes["solid.js"] == pytest.approx(int(player), rel=0.05)
+
+
+def test_the_descendants_of_sac_are_commands_with_the_settings_of_their_papers(monkeypatch):
+    reached, page = [], AGENT_PAGES / "sac.md"
+
+    def stop(*ids, **settings):
+        reached.append((*ids, settings))
+        raise _Reached
+
+    monkeypatch.setattr("kousoku.api.train", stop)
+    text = section(page, "Descendants")
+    rows = {name: settings for name, settings, _ in table(text)}
+    of = {row: dict(re.findall(r"`(\w+)=([^`]+)`", rows[row])) for row in ("CrossQ", "DroQ", "SimBa")}
+    found = [words for words in commands(page) if "--critic-body" in words]
+    for words, (row, settings) in zip(found, of.items(), strict=True):
+        with pytest.raises(_Reached):
+            main(words[1:])
+        agent_id, env_id, given = reached.pop()
+        said = {name: ast.literal_eval(value) for name, value in settings.items()}
+        if "`target_entropy` minus half" in rows[row]:
+            said["target_entropy"] = -kousoku.make(env_id).spec.action_space.shape[0] / 2
+        assert given["agent_options"] == said, row
+        assert not kousoku.preset(agent_id, env_id).options, "other settings would be those of the preset"
+        agent = kousoku.make_agent(agent_id, **said)
+        gradient_steps = (given["steps"] - agent.learning_starts) * agent.update_ratio
+        assert gradient_steps <= 200_000
+        assert f"{gradient_steps:,.0f}" in text, row
 
 
 class _Reached(Exception):

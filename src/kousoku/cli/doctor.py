@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
+from ..training.devices import use_all_cores
 from .options import Option, parse
 from .platforms import unusable_platforms
 
@@ -19,6 +21,8 @@ def run(words: Sequence[str]) -> int:
     from ..core.cache_folder import SWITCH
     from ..training.io import compile_cache, provenance
 
+    with contextlib.suppress(RuntimeError, AssertionError):  # of platforms that are not here, which is told below
+        use_all_cores()
     wrong = unusable_platforms()
     print("versions: " + ", ".join(f"{name} {version}" for name, version in provenance.versions().items()))
     device = provenance.device()

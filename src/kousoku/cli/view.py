@@ -26,7 +26,8 @@ OPTIONS = (
         "out",
         None,
         "FILE",
-        "where the film goes: .html, .gif, .mp4, .png; in the plane also .svg (default: film.html, or ENV.html)",
+        "where the film goes: .html, .gif, .mp4, .png; in the plane also .svg "
+        f"(default: {FILM} in the run folder, or ENV.html)",
     ),
     Option("open", None, "", "open a browser (default: yes); with --no-open only print the address"),
     Option("rebuild", None, "", "write the report anew, even if it is there"),

@@ -38,7 +38,7 @@ class ActorCriticConfig:
         recurrent: None, "gru" or "lstm": a cell between body and head.
         recurrent_size: its units.
         body: "mlp", "cnn", or "auto": a CNN for images [height, width, channels], else an MLP.
-        policy: the distribution of actions, one of `heads.KINDS`; or one's own, by a `heads.HeadBuilder`.
+        policy: the distribution of actions, one of `heads.KINDS`; in Python also a `HeadBuilder` of one's own.
         init_std: the first standard deviation of normal policies.
         policy_gain: gain of the policy head's weights.
         value_gain: gain of the value head's weights.

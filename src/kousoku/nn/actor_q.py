@@ -62,8 +62,13 @@ class ActorQConfig:
         policy_gain: gain of the actor's last layer.
         value_gain: gain of the critics' last layer.
         init: how weights begin, one of `initialise.INITIALISERS`.
-        distribution, num_atoms, v_min, v_max, smoothing: what critics learn of the returns of an action, as of
-            `QNetworkConfig`: their mean alone, or a distribution.
+        distribution: what critics learn of the returns of an action: "scalar" for their mean alone, "categorical" for
+            the probabilities of fixed atoms (C51), "hl_gauss" for those of bins about the mean (HL-Gauss), "quantile"
+            for quantiles (QR).
+        num_atoms: atoms, bins or quantiles of each critic.
+        v_min: the least of the fixed atoms, or the lower edge of the bins: no return counts for less.
+        v_max: the largest of the fixed atoms, or the upper edge of the bins: no return counts for more.
+        smoothing: deviation of what bins learn, in widths of a bin.
 
     Raises:
         ConfigError: for a value that cannot be used.

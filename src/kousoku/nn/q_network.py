@@ -51,8 +51,8 @@ class QNetworkConfig:
             probabilities of fixed atoms (C51), "hl_gauss" for those of bins about the mean (HL-Gauss), "quantile" for
             quantiles (QR).
         num_atoms: atoms, bins or quantiles of each action.
-        v_min, v_max: the least and the largest of the fixed atoms, or the outer edges of the bins: no return counts for
-            less or more.
+        v_min: the least of the fixed atoms, or the lower edge of the bins: no return counts for less.
+        v_max: the largest of the fixed atoms, or the upper edge of the bins: no return counts for more.
         smoothing: deviation of what bins learn, in widths of a bin.
         noisy: whether dense layers and heads have noise of a size that is learned, by which an agent explores.
         noisy_std: the first size, over the root of a layer's inputs.
