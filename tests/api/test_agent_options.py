@@ -191,6 +191,11 @@ def test_the_help_says_something_of_every_option_of_an_agent(id):
     assert not [name for name, text in said.items() if text.startswith(("as of `", "hyper-parameter of"))]
 
 
+def test_the_help_says_something_of_every_option_of_an_environment():
+    said = {(id, option.name): option.help for id in ENVS.ids() for option in env_options(id)}
+    assert not [where for where, text in said.items() if text.startswith("option of")]
+
+
 @pytest.mark.parametrize("config", NETWORK_CONFIGS)
 def test_the_help_says_something_else_of_every_part_of_a_network(config):
     said = described(config)

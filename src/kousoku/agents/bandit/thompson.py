@@ -33,7 +33,8 @@ class BanditThompson(TabularAgent):
     Attributes:
         model: "normal" or "bernoulli".
         reward_std: standard deviation of the rewards, known (normal only).
-        prior_mean, prior_std: what is believed of an arm before the first pull (normal only).
+        prior_mean: what is believed of an arm's mean before the first pull (normal only).
+        prior_std: how unsure that is, as a standard deviation (normal only).
 
     Metrics: "td_error", the bracket above.
 

@@ -70,7 +70,12 @@ def random_maze(
     window_radius: int = 2,
     time_limit: int | None = None,
 ) -> GridWorld:
-    """Makes a GridWorld on a random maze; see `maze_map` for the first four arguments, `gridworld` for the others."""
+    """Makes a GridWorld on a random maze.
+
+    Args:
+        height, width, seed, loops: see `maze.maze_map`.
+        slip, step_reward, goal_reward, observation, window_radius, time_limit: see `env.gridworld`.
+    """
     return gridworld(
         maze_map(height, width, seed, loops),
         slip=slip,

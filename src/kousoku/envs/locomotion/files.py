@@ -33,7 +33,7 @@ def robot(xml_file: Any) -> Model:
 
     Args:
         xml_file: MJCF text; a path: a `pathlib.Path`, or what begins with ".", "/" or "~" or has a folder in it; or the
-            name of a file that comes with Gymnasium or is beside this one.
+            name of a file that comes with Gymnasium or Kousoku.
 
     Raises:
         ConfigError: if there is no such file, or the engine lacks what it uses.
