@@ -176,6 +176,9 @@ def resume(
     schedules end where they were to end at first. What a tabular agent learns is the same on any number of devices. One
     with several environments goes on on as many as before; where it cannot, there is a warning: their sums are rounded.
 
+    Without a checkpoint, a run that was killed begins again. One that ended, or was stopped, is refused and stays as it
+    is: `keep_checkpoints=0` keeps none.
+
     Args:
         path: the run folder, or a run that was saved.
         steps: of each agent in all, more or fewer than were asked for, down to where it is; by default as many.
@@ -186,7 +189,7 @@ def resume(
 
     Raises:
         ConfigError: if there is no run or another process works in it, if it has come to its end, if it cannot be
-            rebuilt, or if no checkpoint is whole.
+            rebuilt, or if no checkpoint is whole or there.
 
     Examples:
         >>> run = train("q_learning", "GridWorld-v0", steps=2000, out="my-longer-run")
@@ -207,11 +210,12 @@ def resume(
     made_agent, made_env, asked = asked_again(path, config, agent, env, **changes)
     made_agent = made_agent.for_env(made_env.spec)
     check_agent(made_agent, config)
-    if facts.get("status") == "finished" and facts["steps"] >= asked.steps and run_folder.is_whole(folder):
+    why_not = _why_not_on(folder, facts, asked.steps) if run_folder.is_whole(folder) else None
+    if why_not is not None:
         if steps is None and not (folder / viz.REPORT).is_file():
             with folder_lock.locked(place.here):  # and away with what a process that was killed has left of its own
                 return _with_report(load(place.here, agent=agent, env=env))
-        raise ConfigError("resume", str(path), f"it has come to its end, {facts['steps']} steps; ask for more steps")
+        raise ConfigError("resume", str(path), why_not)
     if steps is not None:
         check_goal(made_agent, asked.steps, checkpoints.last_step(folder))
     begin_with = None if checkpoints.last_step(folder) else _trained_member(asked)
@@ -221,6 +225,25 @@ def resume(
     if "sources" in told and steps is not None:
         told["sources"].setdefault("run", {})["steps"] = GIVEN
     return _reported(run_training(made_agent, made_env, asked, config["env"], place, begin_with, told))
+
+
+def _why_not_on(folder: Path, facts: Mapping[str, Any], steps: int) -> str | None:
+    """Says why a run whose files are all there cannot go on to so many steps; None if it can.
+
+    Without a checkpoint it could only begin again, and write over what it has.
+    """
+    done = facts.get("steps", 0)
+    if facts.get("status") == "finished" and done >= steps:
+        return f"it has come to its end, {done} steps; ask for more steps"
+    if facts.get("status", run_folder.UNFINISHED) == run_folder.UNFINISHED or not _cannot_go_on(folder, done):
+        return None
+    why = "it has no checkpoint to go on from, and would begin again in the place of what it has"
+    return f"{why}, {done} steps; train in another folder"
+
+
+def _cannot_go_on(folder: Path, done: int) -> bool:
+    """Returns whether a run that was stopped after so many steps has no checkpoint to go on from."""
+    return done > 0 and not checkpoints.is_there(folder)
 
 
 def _trained_member(config: TrainConfig) -> TrainedMember | None:
@@ -285,6 +308,8 @@ def _where(run: Run) -> str:
     """Says where a run was stopped, and how to go on with it."""
     if run.path is None:
         saved = "nothing of it was saved"
+    elif run.interrupted and _cannot_go_on(run.path, run.record.facts["steps"]):
+        saved = f"what it has is in {str(run.path)!r}, and no checkpoint to go on from"
     elif run.interrupted:
         saved = f"kousoku.resume({str(run.path)!r}) goes on with it"
     else:

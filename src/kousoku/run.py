@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """Greedy episodes of every agent of a population.
 
@@ -206,7 +206,7 @@ class Run:
     def __repr__(self) -> str:
         facts, config = self.record.facts, self.record.config
         what = f"{config['agent']['id']} on {config['env']['id']}"
-        agents = plural(facts["members"], "agent")
+        agents = plural(self.record.num_members, "agent")
         return f"<Run {what}: {agents} x {facts['steps']} steps, {facts['status']}, {self.path or 'not saved'}>"
 
     def _repr_html_(self) -> str:

@@ -14,6 +14,7 @@ import pytest
 from own_envs import OWN_ENVS
 
 import kousoku as ks
+from kousoku.core.as_text import as_text
 from kousoku.core.errors import ConfigError
 from kousoku.envs.contract import ContractError
 from kousoku.nn import NETWORK_CONFIGS
@@ -109,6 +110,50 @@ def test_environments_and_their_spaces(id):
     check_copies(env.spec)
 
 
+SHOWN = {
+    "an agent": lambda: ks.make_agent("iql"),
+    "an agent with options": lambda: ks.make_agent("ppo", learning_rate=0.5, hidden=(8,)),
+    "an environment": lambda: ks.make("CartPole-v1"),
+    "one with options": lambda: ks.make("CartPole-v1", gravity=1.5),
+    "one in wrappers": lambda: ks.make("Pendulum-v1", wrap=["frame_stack:2"]),
+    "one with arrays": lambda: ks.make("GridWorld-v0"),
+}
+
+
+@pytest.mark.parametrize("make", SHOWN.values(), ids=SHOWN)
+def test_copies_are_shown_as_what_they_are_copies_of(make):
+    """Numbers and parts of a copy are other objects than the defaults that they are equal to."""
+    thing = make()
+    assert {repr(other) for other in copies(thing)} == {repr(thing)}
+
+
+def test_what_is_equal_to_a_default_is_not_shown_and_all_else_is():
+    assert repr(ks.make_agent("iql")) == "IQL()"
+    assert [repr(other) for other in copies(ks.make("CartPole-v1"))] == ["CartPole()"] * 3
+    assert repr(ks.make("CartPole-v1", gravity=float("9.8"))) == "CartPole()"
+    assert repr(copies(ks.make("CartPole-v1", gravity=1.5))[0]) == "CartPole(gravity=1.5)"
+
+
+class Weighted(eqx.Module):
+    weights: jax.Array
+
+
+class Holding(eqx.Module):
+    part: Weighted = Weighted(jnp.arange(2.0))
+    parts: tuple[Weighted, ...] = ()
+
+
+def test_arrays_are_looked_at_and_traced_ones_are_not():
+    thing, other = Holding(), Holding(Weighted(jnp.ones(2)), (Weighted(jnp.ones(2)),))
+    shown: list[str] = []
+    jax.eval_shape(lambda thing: shown.append(as_text(thing)), thing)
+    assert {as_text(copied) for copied in copies(thing)} == {"Holding()"}
+    assert shown == ["Holding(part=Weighted(weights=f32[2]))"]
+    assert {as_text(copied) for copied in copies(other)} == {
+        "Holding(part=Weighted(weights=f32[2]), parts=(Weighted(weights=f32[2]),))"
+    }
+
+
 def test_timesteps_states_and_keys():
     check_copies(ks.make("GridWorld-v0").reset(jax.random.key(0)))
     for other in copies(jax.random.key(3)):
@@ -151,6 +196,10 @@ def test_a_run_its_evaluation_and_its_policy():
         np.testing.assert_array_equal(other.q_values, run.q_values)
     np.testing.assert_array_equal(copies(run)[0].evaluate(2).returns, played.returns)
     np.testing.assert_array_equal(copies(played)[0].returns, played.returns)
+    for thing in (played, run.record, ks.compare({"a": run, "b": run}).groups[0].entrants[0]):
+        assert thing == thing
+        assert all(other != thing for other in copies(thing))
+        assert {thing: 1}[thing] == 1
     for other in copies(policy):
         assert repr(other) == repr(policy)
         np.testing.assert_array_equal(other(obs), policy(obs))

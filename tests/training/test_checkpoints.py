@@ -177,6 +177,32 @@ def test_where_none_is_whole_that_is_said(run):
         checkpoints.newest(run)
 
 
+@pytest.mark.parametrize("moves", [0, 1, 2])
+def test_killed_while_one_takes_the_place_of_another_there_is_always_one(run, moves, monkeypatch):
+    last, left, replace = checkpoints.newest(run), moves, os.replace
+
+    def killed(source, target):
+        nonlocal left
+        if os.path.dirname(source) == str(run / "checkpoints"):
+            if left == 0:
+                raise KeyboardInterrupt
+            left -= 1
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints.os, "replace", killed)
+        patch.setattr(checkpoints.shutil, "rmtree", lambda *args, **named: None)  # as nothing is after a kill
+        with pytest.raises(KeyboardInterrupt):
+            checkpoints.save(run, last, keep=2)
+    found = checkpoints.newest(run)
+    assert found.progress.step == last.progress.step
+    for mine, its in zip(found.leaves, last.leaves, strict=True):
+        np.testing.assert_array_equal(mine, its)
+    checkpoints.cut_back(run, last.progress.step)
+    checkpoints.save(run, last, keep=2)
+    assert sorted(path.name for path in (run / "checkpoints").iterdir()) == [f"{step:012d}" for step in (10, 20)]
+
+
 def test_none_at_all_is_none(tmp_path):
     assert checkpoints.newest(tmp_path) is None
 

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
+from .as_text import as_text
 from .collector import Collector
 from .env import Env, EnvSpec
 from .errors import ConfigError
@@ -33,6 +34,9 @@ class Agent(eqx.Module):
     structure is static. What it has learned is the state that `init` makes and `update` returns.
 
     """
+
+    def __repr__(self) -> str:
+        return as_text(self)
 
     @property
     @abstractmethod

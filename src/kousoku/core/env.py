@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
+from .as_text import as_text
 from .errors import ConfigError
 from .model import TabularModel
 from .panel import Panel
@@ -56,6 +57,9 @@ class Env(eqx.Module):
         default = cls.__dict__.get("time_limit", dataclasses.MISSING)
         if default is dataclasses.MISSING or default is None or isinstance(default, int):
             cls.time_limit = eqx.field(static=True, default=default)
+
+    def __repr__(self) -> str:
+        return as_text(self)
 
     def __hash__(self) -> int:
         """Hashes structure and numbers, arrays too: `jax.jit(env.step)` asks for it."""

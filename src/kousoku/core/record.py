@@ -26,7 +26,7 @@ def steps_of(curve: str) -> str:
     return "eval_step" if curve in EVALUATIONS else "step"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RunRecord:
     """All of a run, in NumPy and plain Python. N members (seeds x sweep points), R reports, S states, A actions.
 

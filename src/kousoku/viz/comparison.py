@@ -37,7 +37,7 @@ MOST = len(SERIES["light"])
 """Entrants on one environment that have a colour of their own."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Entrant:
     """The agents of one name on one environment: a run, or one setting of a sweep.
 

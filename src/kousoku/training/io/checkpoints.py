@@ -110,6 +110,7 @@ def save(run: Path, checkpoint: Checkpoint, keep: int) -> None:
     step, parent = checkpoint.progress.step, run / FOLDER
     target = parent / f"{step:012d}"
     part = target.with_name(target.name + UNFINISHED)
+    before = target.with_name(f"0{target.name}")  # it counts, too, until the new one has taken its place
     try:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
@@ -117,7 +118,8 @@ def save(run: Path, checkpoint: Checkpoint, keep: int) -> None:
         _check_written(part, checkpoint)
         whole_file.flush(part)
         if target.exists():
-            shutil.rmtree(target)
+            shutil.rmtree(before, ignore_errors=True)
+            os.replace(target, before)
         os.replace(part, target)
         whole_file.flush(parent)
     except BaseException as error:
@@ -125,6 +127,8 @@ def save(run: Path, checkpoint: Checkpoint, keep: int) -> None:
         if isinstance(error, OSError):
             raise OSError(error.errno, f"{error.strerror}; {what_is_left(run)}", str(target)) from error
         raise
+    if before.exists():
+        _remove(before)
     _prune(parent, keep)
 
 
@@ -151,7 +155,7 @@ def newest(run: Path) -> Checkpoint | None:
         except DamagedError as error:
             warnings.warn(f"{folder} is damaged ({error}) and passed over", RunWarning, stacklevel=2)
     if found:
-        fix = "none of its checkpoints is whole; delete them to begin again from step 0"
+        fix = "none of its checkpoints is whole; restore one from a copy, or train again in another folder"
         raise ConfigError("run folder", str(run), fix)
     return None
 
@@ -181,6 +185,11 @@ def kept(run: Path, which: str | int) -> Checkpoint:
         raise ConfigError(
             "checkpoint", which, f"it is damaged ({error}); there are {', '.join(map(str, steps))}"
         ) from error
+
+
+def is_there(run: Path) -> bool:
+    """Returns whether there is any checkpoint, whole or not."""
+    return bool(_folders(run / FOLDER))
 
 
 def last_step(run: Path) -> int:
@@ -317,8 +326,9 @@ def _digest(path: Path) -> str:
 
 
 def _folders(parent: Path) -> list[Path]:
-    """Lists the folders of checkpoints in the order of their steps."""
-    return sorted((p for p in parent.glob("*") if p.name.isdecimal() and p.is_dir()), key=lambda p: int(p.name))
+    """Lists the folders of checkpoints in the order of their steps; of two of one step the newer one has a 0 less."""
+    found = (p for p in parent.glob("*") if p.name.isdecimal() and p.is_dir())
+    return sorted(found, key=lambda p: (int(p.name), -len(p.name)))
 
 
 def _prune(parent: Path, keep: int) -> None:

@@ -29,9 +29,11 @@ from ...core.record import REPORT, RunRecord
 from . import checkpoints, files, folder_lock, former_folders
 from .files import group, read_arrays, read_json, write_arrays, write_json
 from .film_files import film_arrays, film_json, film_of, frozen
+from .run_kinds import wrong_in_config, wrong_in_facts
 
 CONFIG, FACTS, METRICS, TABLES, PICTURE = "config.json", "run.json", "metrics.jsonl", "tables.npz", "picture.json"
 FORMAT = 2
+KNOWN = (former_folders.FORMAT, FORMAT)
 LONGEST = 3800
 """Bytes of a run folder's path, which leave room for those of files in it: Linux has 4,096 in all."""
 UNFINISHED = "unfinished"
@@ -163,10 +165,10 @@ def load(path: str | Path) -> tuple[RunRecord, list[np.ndarray]]:
     folder = files.typed(path)
     config = read_config(folder)
     facts, picture = (_read(read_json, folder / name) for name in (FACTS, PICTURE))
-    known = (former_folders.FORMAT, FORMAT)
-    if facts.get("format") not in known:
-        fix = f"this version reads formats {known[0]} and {known[1]}; use the version of kousoku that made it"
+    if facts.get("format") not in KNOWN:
+        fix = f"this version reads formats {KNOWN[0]} and {KNOWN[1]}; use the version of kousoku that made it"
         raise ConfigError(f"{folder / FACTS} format", facts.get("format"), fix)
+    _check_facts(folder, facts)
     facts, arrays = map(former_folders.renamed, (facts, _read(read_arrays, folder / TABLES)))
     try:
         groups = {name: group(arrays, name) for name in GROUPS}
@@ -174,15 +176,17 @@ def load(path: str | Path) -> tuple[RunRecord, list[np.ndarray]]:
             path=folder,
             config=config,
             facts={k: v for k, v in facts.items() if k not in ("format", "points")},
-            points=tuple(facts["points"]),
+            points=_points(facts["points"], arrays["member_point"]),
             member_seed=arrays["member_seed"],
             member_point=arrays["member_point"],
             panels=tuple(_panel(panel) for panel in picture["panels"]),
             film=film_of(picture["film"], group(arrays, "film")),
             **groups,
         )
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise ConfigError("run", str(path), f"its files are damaged ({error!r} in {PICTURE} or {TABLES})") from error
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise ConfigError(
+            "run", str(path), f"its files are damaged ({error!r} in {FACTS}, {PICTURE} or {TABLES})"
+        ) from error
     return record, list(group(arrays, "state").values())
 
 
@@ -199,25 +203,9 @@ def read_config(path: str | Path) -> dict[str, Any]:
         if not isinstance(told, dict) or not isinstance(told.get("id"), str):
             fix = "restore it from a copy, or train again"
             raise ConfigError(f"{part} in {files.typed(path) / CONFIG}", told, fix)
-    for name, is_right in KINDS.items():
-        if name in config and not is_right(config[name]):
-            raise ConfigError(f"{name} in {files.typed(path) / CONFIG}", config[name], "restore it from a copy")
+    for name, told in wrong_in_config(config).items():
+        raise ConfigError(f"{name} in {files.typed(path) / CONFIG}", told, "restore it from a copy")
     return config
-
-
-def _is_sources(told: Any) -> bool:
-    """Returns whether this says of each part of a configuration where its settings are from."""
-    parts = told.values() if isinstance(told, dict) else [None]
-    return all(isinstance(part, dict) and all(isinstance(text, str) for text in part.values()) for part in parts)
-
-
-KINDS: dict[str, Callable[[Any], bool]] = {
-    "sources": _is_sources,
-    "begun_for": lambda told: isinstance(told, int),
-    **dict.fromkeys(("command", "init_from"), lambda told: told is None or isinstance(told, str)),
-    "sweep": lambda told: isinstance(told, dict),
-}
-"""{a part of the configuration that a run is not rebuilt by: whether it is of the right kind}."""
 
 
 def digest_of(asked: Any) -> str:
@@ -293,12 +281,22 @@ def status(folder: Path) -> dict[str, Any]:
     if not os.path.lexists(folder / FACTS):
         return {}
     facts = _read(read_json, folder / FACTS)
-    if not isinstance(facts.get("status"), str) or not isinstance(facts.get("steps"), int):
-        told = {name: facts.get(name) for name in ("status", "steps")}
-        raise ConfigError(
-            str(folder / FACTS), told, "restore it, or let `kousoku resume` make it again from a checkpoint"
-        )
+    _check_facts(folder, facts)
     return facts
+
+
+def _check_facts(folder: Path, facts: dict[str, Any]) -> None:
+    """Refuses facts of a wrong kind; of a format that is not known, only such as are read before it is.
+
+    Raises:
+        ConfigError: naming all that are wrong.
+    """
+    wrong = wrong_in_facts(facts)
+    if facts.get("format") not in KNOWN:
+        wrong = {name: told for name, told in wrong.items() if name in ("status", "steps")}
+    if wrong:
+        fix = "restore it, or let `kousoku resume` make it again from a checkpoint"
+        raise ConfigError(str(folder / FACTS), wrong, fix)
 
 
 def _read(read: Callable[[Path], T], path: Path) -> T:
@@ -314,6 +312,17 @@ def _read(read: Callable[[Path], T], path: Path) -> T:
         what = "`kousoku resume` makes it again" if ended else "`kousoku resume` goes on with it"
         fix = f"{path.name} is missing{'' if ended else ': the run did not come to its end'}; {what}"
         raise ConfigError("run", str(path.parent), fix) from None
+
+
+def _points(told: Any, member_point: np.ndarray) -> tuple[dict[str, float], ...]:
+    """Returns a sweep's settings, if all agents have one.
+
+    Raises:
+        IndexError: if some have none.
+    """
+    if not 0 <= int(member_point.min()) <= int(member_point.max()) < len(told):
+        raise IndexError(f"agents of point {int(member_point.max())}, where points are {len(told)}")
+    return tuple(told)
 
 
 def _panel(data: dict[str, Any]) -> Panel:

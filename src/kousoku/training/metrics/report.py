@@ -16,7 +16,7 @@ from ..io.run_progress import RunProgress
 from .curves import COUNTS, mean_ignoring_nan
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Report:
     """A point of the learning curve, as it was made. N members (seeds x sweep points), in the order of the run's.
 
