@@ -14,6 +14,7 @@ from kousoku.agents.bandit.epsilon_greedy import BanditEpsilonGreedy
 from kousoku.agents.bandit.gradient import BanditGradient
 from kousoku.agents.bandit.thompson import BanditThompson
 from kousoku.agents.bandit.ucb import BanditUCB
+from kousoku.agents.tabular.monte_carlo import MonteCarlo
 from kousoku.core.env import EnvSpec
 from kousoku.core.errors import ConfigError
 from kousoku.core.spaces import Box, Discrete
@@ -260,3 +261,65 @@ def test_bad_spaces(agent):
         agent.init(EnvSpec(Box(0.0, 1.0, (2,)), Discrete(2)), KEY)
     with pytest.raises(ConfigError, match="action_space"):
         agent.init(EnvSpec(Discrete(1), Box(0.0, 1.0)), KEY)
+
+
+# ---- averages of very many rewards
+
+
+def averaged(agent, rewards):
+    """The values of one arm and of all rewards, where it alone is pulled, and is all of an episode."""
+    spec, no = EnvSpec(Discrete(1), Discrete(2)), jnp.array(False)
+
+    def pull(state, reward):
+        end = Transition(jnp.int32(0), jnp.int32(1), reward, jnp.array(True), no, jnp.int32(0))
+        return agent.update(state, end, KEY)[0], None
+
+    return jax.jit(lambda rewards: jax.lax.scan(pull, agent.init(spec, KEY), rewards)[0])(jnp.float32(rewards))
+
+
+AVERAGES = {
+    "epsilon_greedy": BanditEpsilonGreedy(),
+    "ucb": BanditUCB(),
+    "gradient": BanditGradient(),
+    "bernoulli": BanditThompson(model="bernoulli"),
+    "normal": BanditThompson(prior_mean=0.5, prior_std=1e6),
+    "monte_carlo": MonteCarlo(),
+    "monte_carlo every": MonteCarlo(visit="every"),
+}
+
+
+@pytest.mark.parametrize("name", AVERAGES)
+def test_an_average_of_a_million_skewed_rewards_is_their_mean(name):
+    """A step of 1 / N is soon below half of a unit in the last place, of frequent rewards but not of rare ones."""
+    agent, rewards = AVERAGES[name], np.random.default_rng(0).random(1_000_000) < 0.9
+    state = averaged(agent, rewards)
+    assert float(agent.q_values(state)[0, 1]) == pytest.approx(rewards.mean(), rel=2e-6)
+    if name == "gradient":
+        assert float(state.mean_reward) == pytest.approx(rewards.mean(), rel=2e-6)
+
+
+@pytest.mark.parametrize("name", ["epsilon_greedy", "gradient", "monte_carlo"])
+def test_an_average_of_large_rewards_is_their_mean(name):
+    rewards = 1000.0 + 10.0 * (np.random.default_rng(1).random(300_000) < 0.1)
+    agent = AVERAGES[name]
+    found = float(agent.q_values(averaged(agent, rewards))[0, 1])
+    assert found == pytest.approx(np.float32(rewards).mean(dtype=np.float64), rel=1e-6)
+
+
+@pytest.mark.parametrize("step_size", [0.1, 1e-3])
+def test_estimates_with_a_step_size_of_their_own_have_no_rest(step_size):
+    agent, rewards = BanditEpsilonGreedy(step_size=step_size), np.random.default_rng(0).normal(size=500)
+    state, wanted = averaged(agent, rewards), np.float32(0.0)
+    for reward in np.float32(rewards):
+        wanted += np.float32(step_size) * (reward - wanted)
+    assert state.rest is None
+    assert float(state.q[1]) == pytest.approx(float(wanted), abs=1e-6)
+
+
+def test_an_average_goes_on_where_another_run_left_it():
+    agent, rewards = BanditEpsilonGreedy(), np.random.default_rng(0).random(200_000) < 0.9
+    first = averaged(agent, rewards)
+    taken = agent.adopt(agent.init(EnvSpec(Discrete(1), Discrete(2)), KEY), first)
+    np.testing.assert_array_equal(taken.rest, first.rest)
+    constant = BanditEpsilonGreedy(step_size=0.1)
+    assert constant.adopt(constant.init(EnvSpec(Discrete(1), Discrete(2)), KEY), first).rest is None

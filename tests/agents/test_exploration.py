@@ -49,6 +49,22 @@ def test_uniform_index_is_the_floor_of_the_exact_product(word, n):
     assert int(ops.uniform_index(jnp.uint32(word), n)) == word * n >> 32
 
 
+def test_index_below_is_the_upper_half_of_the_product():
+    rng = np.random.default_rng(0)
+    words = np.append(rng.integers(0, 2**32, 2000, dtype=np.uint32), np.array([0, 2**32 - 1], np.uint32))
+    counts = rng.integers(1, 2 ** rng.integers(1, 32, len(words)), dtype=np.int64).astype(np.int32)
+    found = jax.vmap(ops.index_below)(jnp.asarray(words), jnp.asarray(counts))
+    exact = [int(w) * int(n) >> 32 for w, n in zip(words, counts, strict=True)]
+    assert found.tolist() == exact
+
+
+@pytest.mark.parametrize("ties", [70_000, 150_000])
+def test_of_very_many_actions_each_may_be_picked(ties):
+    found = np.asarray(jax.jit(jax.vmap(lambda key: ops.greedy(key, jnp.zeros(ties))))(keys(n=500)))
+    assert found.max() > 0.98 * ties
+    assert abs(found.mean() / ties - 0.5) < 0.06
+
+
 @given(st.integers(2, 2**16 - 1), st.data())
 def test_no_index_has_two_words_more_than_another(n, data):
     """Index k holds the words from ceil(k 2^32 / n) to before ceil((k + 1) 2^32 / n): 2^32 / n, give or take one."""

@@ -15,7 +15,6 @@ from kousoku.agents.tabular.dyna_q import DynaQ
 from kousoku.agents.tabular.dyna_q_plus import DynaQPlus
 from kousoku.agents.tabular.model_memory import (
     empty_memory,
-    index_below,
     planning_words,
     recall,
     remember,
@@ -78,15 +77,6 @@ def plain(transition: Transition) -> tuple:
 # The learned model
 
 note = jax.jit(remember)
-
-
-def test_index_below_is_the_upper_half_of_the_product():
-    rng = np.random.default_rng(0)
-    words = np.append(rng.integers(0, 2**32, 2000, dtype=np.uint32), np.array([0, 2**32 - 1], np.uint32))
-    counts = rng.integers(1, 2 ** rng.integers(1, 32, len(words)), dtype=np.int64).astype(np.int32)
-    found = jax.vmap(index_below)(jnp.asarray(words), jnp.asarray(counts))
-    exact = [int(w) * int(n) >> 32 for w, n in zip(words, counts, strict=True)]
-    assert found.tolist() == exact
 
 
 @pytest.mark.full("covered")

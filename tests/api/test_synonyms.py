@@ -288,6 +288,7 @@ def test_agents_of_others(agent, message):
         ("minigrid-empty-5x5-v0", "did you mean MiniGrid-Empty-5x5-v0?"),
         ("FetchReach-v3", "arms are 'Reacher-v5' and 'Pusher-v5'"),
         ("cheetah-run", "of dm_control's suite there are tasks such as 'dm_control/walker-walk-v0'"),
+        ("manipulator-bring_ball", "of dm_control's suite there are tasks such as 'dm_control/walker-walk-v0'"),
         ("walker_walk", "of dm_control's suite there are tasks such as 'dm_control/walker-walk-v0'"),
         ("dm_control/dog-run-v0", "of dm_control's suite there are tasks such as 'dm_control/walker-walk-v0'"),
         ("dm_control/cheetah-rum-v0", "did you mean dm_control/cheetah-run-v0"),

@@ -32,6 +32,12 @@ def refusal(map, **options) -> str:
             np.empty((0, 5), str),
             "map: got array([], shape=(0, 5), dtype='<U1'); give at least one row with at least one cell",
         ),
+        (np.array([["S", "", "G"]]), "map[0, 1]: got ''; a cell is one character"),
+        (np.array([["S", "."], [".", "G."]]), "map[1, 1]: got 'G.'; a cell is one character"),
+        (
+            "S\t.\n.\tG",
+            "map row 0 column 1: got '\\t'; use '.' floor, '#' wall, 'S' start, 'G' goal, 'P' pit, 'C' cliff",
+        ),
         (["S.", "..G"], "map row 1: got '..G'; every row needs 2 cells like row 0"),
         ("S.G\n..", "map row 1: got '..'; every row needs 3 cells like row 0"),
         ("S..\n\n..G", "map row 1: got ''; every row needs 3 cells like row 0"),

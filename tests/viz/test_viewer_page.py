@@ -235,7 +235,7 @@ def test_values_are_drawn_under_the_scrub_bar(probed):
         chips[0].click(); chips[1].click(); probe.none = lines();
         chips[1].click();
         await look(() => scrub(3));
-        probe.gap = chips[1].querySelector("output").textContent;
+        probe.gap = chips[1].querySelector(".now").textContent;
         probe.pieces = at(".graph path.line").getAttribute("d").split("M").length - 1;
         const box = at(".graph path.line").getBoundingClientRect();
         const ends = [...document.querySelectorAll(".tick")].map((node) => node.getBoundingClientRect().right);
@@ -296,7 +296,7 @@ def test_numbers_of_all_environments_are_the_lowest_and_the_highest(probed):
 
     found = probed(
         """
-        const now = () => at(".chip output").textContent;
+        const now = () => at(".chip .now").textContent;
         await look(() => scrub(0)); probe.first = now();
         await look(() => scrub(2)); probe.all = now();
         await look(() => press("2")); probe.one = now();

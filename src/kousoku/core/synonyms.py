@@ -230,7 +230,10 @@ _MINATAR = f"MinAtar's small ones are: {_FIVE}"
 _GAMES = f"games are MinAtar's, such as 'MinAtar/Breakout-v1', and 'Blackjack-v1'; {_ADD}"
 _ON_HOST = "are not here, but run on the host:"
 _ATARI = f"Atari's {_ON_HOST} 'gymnasium:ALE/Pong-v5' with ale-py installed, 'envpool:Pong-v5' with envpool"
-_DOMAINS = "acrobot|cartpole|cheetah|fish|hopper|humanoid|pendulum|point_mass|reacher|swimmer|walker"
+_DOMAINS = (
+    "acrobot|cartpole|cheetah|fish|hopper|humanoid|manipulator|pendulum|point_mass|reacher|stacker|swimmer|walker"
+)
+_TASKS = "balance|bring|easy|hard|hop|insert|run|stack|stand|swim|swingup|upright|walk"
 
 _MINIGRID = (
     "of MiniGrid's there are Empty, FourRooms, DoorKey, LavaGap, LavaCrossing, SimpleCrossing, Unlock, UnlockPickup, "
@@ -259,8 +262,7 @@ ENVS_ELSEWHERE: dict[str, str] = {
     r"(procgen|nethack|nle|minerl|crafter|vizdoom|miniworld)": f"it is not here; {_GAMES}",
     r"minigrid(?!-(empty|fourrooms|doorkey|lava|simplecrossing|unlock|keycorridor|multiroom|dynamic).*-v\d)": _MINIGRID,
     r"babyai": _MINIGRID,
-    rf"dm_control(?!/({_DOMAINS})-)|dmc|({_DOMAINS})[-_](balance|easy|hard|hop|run|stand|swim|swingup|upright|walk)"
-    r"(_sparse)?(-v\d+)?$": (
+    rf"dm_control(?!/({_DOMAINS})-)|dmc|({_DOMAINS})[-_]({_TASKS})(_(sparse|ball|peg|2|4))?(-v\d+)?$": (
         "of dm_control's suite there are tasks such as 'dm_control/walker-walk-v0'; `kousoku list dm_control` has all"
     ),
     r"fetch|hand(reach|manipulate)|adroit|antmaze|pointmaze|frankakitchen|panda": (

@@ -26,10 +26,27 @@ def uniform_index(word: UInt32[Array, ""], n: Int[Array, ""] | int) -> Action:
     return ((high * n + (low * n >> jnp.uint32(16))) >> jnp.uint32(16)).astype(jnp.int32)
 
 
+def index_below(word: UInt32[Array, ""], n: Int[Array, ""]) -> Action:
+    """Returns an index in 0 .. n-1 for any n: floor(word * n / 2**32), the upper half of a 64-bit product.
+
+    `uniform_index` does the same for n < 2**16 with half the work.
+    """
+    n = n.astype(jnp.uint32)
+    half, low = jnp.uint32(16), jnp.uint32(0xFFFF)
+    word_high, word_low, n_high, n_low = word >> half, word & low, n >> half, n & low
+    middle = word_high * n_low + (word_low * n_low >> half)
+    return (word_high * n_high + (middle >> half) + ((word_low * n_high + (middle & low)) >> half)).astype(jnp.int32)
+
+
+def index_of(word: UInt32[Array, ""], n: Int[Array, ""], most: int) -> Action:
+    """Returns an index in 0 .. n-1, where n is known to be at most `most`."""
+    return uniform_index(word, n) if most < 1 << 16 else index_below(word, n)
+
+
 def pick(mask: Array, word: UInt32[Array, ""]) -> Action:
     """Picks one of the positions where `mask` is true, each with the same probability."""
     mask = mask.astype(jnp.int32)
-    k = uniform_index(word, jnp.sum(mask, dtype=jnp.int32))
+    k = index_of(word, jnp.sum(mask, dtype=jnp.int32), mask.shape[0])
     return jnp.sum(jnp.cumsum(mask, dtype=jnp.int32) <= k, dtype=jnp.int32)
 
 

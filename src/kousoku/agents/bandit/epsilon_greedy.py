@@ -40,7 +40,7 @@ class BanditEpsilonGreedy(TabularAgent):
         check_number("initial_value", self.initial_value, low=-LARGEST, high=LARGEST)
 
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> Arms:
-        return init_arms("bandit_epsilon_greedy", spec, self.initial_value)
+        return init_arms("bandit_epsilon_greedy", spec, self.initial_value, averages=self.step_size is None)
 
     def act(
         self, state: Arms, obs: Int[Array, ""], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
@@ -57,7 +57,8 @@ class BanditEpsilonGreedy(TabularAgent):
 
     def adopt(self, fresh: Arms, trained: Arms) -> Arms:
         """Takes over the estimates and the pulls that they rest on; epsilon's schedule begins anew."""
-        return Arms(trained.q, trained.pulls, fresh.step)
+        rest = fresh.rest if fresh.rest is None or trained.rest is None else trained.rest
+        return Arms(trained.q, trained.pulls, fresh.step, rest)
 
     def q_values(self, state: Arms) -> Float[Array, "S A"]:
         return state.q[None]

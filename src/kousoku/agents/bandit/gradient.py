@@ -11,6 +11,7 @@ from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_number
 from ...core.timestep import Transition
 from ...ops import exploration as ops
+from ...ops.long_sums import add_with_rest
 from ..tabular.agent import TabularAgent
 from .common import Arms, init_arms, pull
 
@@ -22,11 +23,13 @@ class GradientState(eqx.Module):
         arms: sample average of each arm's rewards: to be looked at, not used to act.
         preferences: H(a).
         mean_reward: average of all rewards so far.
+        mean_rest: what rounding took away from it.
     """
 
     arms: Arms
     preferences: Float[Array, " A"]
     mean_reward: Float[Array, ""]
+    mean_rest: Float[Array, ""]
 
 
 class BanditGradient(TabularAgent):
@@ -55,8 +58,8 @@ class BanditGradient(TabularAgent):
             raise ConfigError("baseline", self.baseline, "use True or False")
 
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> GradientState:
-        arms = init_arms("bandit_gradient", spec, 0.0)
-        return GradientState(arms, jnp.zeros_like(arms.q), jnp.float32(0.0))
+        arms = init_arms("bandit_gradient", spec, 0.0, averages=True)
+        return GradientState(arms, jnp.zeros_like(arms.q), jnp.float32(0.0), jnp.float32(0.0))
 
     def act(
         self, state: GradientState, obs: Int[Array, ""], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
@@ -73,8 +76,9 @@ class BanditGradient(TabularAgent):
         baseline = before if self.baseline else jnp.float32(0.0)
         taken = jax.nn.one_hot(data.action, arms.q.shape[0], dtype=jnp.float32)
         ascent = (data.reward - baseline) * (taken - ops.softmax_probabilities(state.preferences, 1.0))
-        mean_reward = before + (data.reward - before) / arms.step.astype(jnp.float32)
-        return GradientState(arms, state.preferences + self.step_size * ascent, mean_reward), {"td_error": error}
+        change = ((data.reward - before) - state.mean_rest) / arms.step.astype(jnp.float32)
+        mean, rest = add_with_rest(before, state.mean_rest, change)
+        return GradientState(arms, state.preferences + self.step_size * ascent, mean, rest), {"td_error": error}
 
     def q_values(self, state: GradientState) -> Float[Array, "S A"]:
         return state.arms.q[None]

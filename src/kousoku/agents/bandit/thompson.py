@@ -55,7 +55,8 @@ class BanditThompson(TabularAgent):
         check_number("prior_std", self.prior_std, low=0, high=LARGEST, open_low=True)
 
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> Arms:
-        return init_arms("bandit_thompson", spec, self.prior_mean if self.model == "normal" else 0.5)
+        initial_value = self.prior_mean if self.model == "normal" else 0.5
+        return init_arms("bandit_thompson", spec, initial_value, averages=True)
 
     def act(
         self, state: Arms, obs: Int[Array, ""], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False

@@ -35,7 +35,7 @@ class BanditUCB(TabularAgent):
         check_step_size(self.step_size)
 
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> Arms:
-        return init_arms("bandit_ucb", spec, 0.0)
+        return init_arms("bandit_ucb", spec, 0.0, averages=self.step_size is None)
 
     def act(
         self, state: Arms, obs: Int[Array, ""], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False

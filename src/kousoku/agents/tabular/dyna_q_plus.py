@@ -13,7 +13,7 @@ from ...core.env import EnvSpec
 from ...core.errors import check_count, check_number
 from ...core.timestep import Transition
 from ...ops import tables
-from ...ops.exploration import uniform_index
+from ...ops.exploration import index_of
 from ...ops.schedules import ScalarOrSchedule, value_at
 from ..exploration import EpsilonGreedy, Exploration
 from .agent import TabularAgent
@@ -102,7 +102,7 @@ class DynaQPlus(TabularAgent):
 
         def plan(q: Float[Array, "S A"], words: UInt32[Array, " 3"]) -> tuple[Float[Array, "S A"], None]:
             s = visited_state(memory, words[0])
-            a = uniform_index(words[1], q.shape[1])
+            a = index_of(words[1], jnp.int32(q.shape[1]), q.shape[1])
             tau = table.step - tables.entry(last_tried, s, a)
             bonus = self.kappa * jnp.sqrt(tau.astype(jnp.float32))
             outcome = recall(memory, s, a, words[2])

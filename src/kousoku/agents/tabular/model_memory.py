@@ -12,7 +12,7 @@ from ...core.env import EnvSpec
 from ...core.errors import ConfigError
 from ...core.timestep import Transition
 from ...ops import tables
-from ...ops.exploration import pick
+from ...ops.exploration import index_below, pick
 from .common import MAX_ENTRIES, table_shape
 
 
@@ -122,18 +122,6 @@ def td_error(
     """
     next_value = jnp.where(outcome.terminated, 0.0, jnp.max(tables.row(q, outcome.next_state)))
     return outcome.reward + discount * next_value - tables.entry(q, s, a)
-
-
-def index_below(word: UInt32[Array, ""], n: Int[Array, ""]) -> Int[Array, ""]:
-    """Returns an index in 0 .. n-1 for any n: floor(word * n / 2**32), the upper half of a 64-bit product.
-
-    `ops.exploration.uniform_index` does the same for n < 2**16 with half the work.
-    """
-    n = n.astype(jnp.uint32)
-    half, low = jnp.uint32(16), jnp.uint32(0xFFFF)
-    word_high, word_low, n_high, n_low = word >> half, word & low, n >> half, n & low
-    middle = word_high * n_low + (word_low * n_low >> half)
-    return (word_high * n_high + (middle >> half) + ((word_low * n_high + (middle & low)) >> half)).astype(jnp.int32)
 
 
 def planning_words(key: PRNGKeyArray, steps: int) -> tuple[UInt32[Array, ""], UInt32[Array, "n 3"]]:

@@ -10,6 +10,7 @@ from ...core.env import EnvSpec
 from ...core.errors import check_choice
 from ...core.timestep import Transition
 from ...ops import tables
+from ...ops.long_sums import add, add_with_rest
 from ...ops.schedules import ScalarOrSchedule, value_at
 from ..exploration import EpsilonGreedy, Exploration
 from .agent import TabularAgent
@@ -24,6 +25,7 @@ class MonteCarloState(eqx.Module):
         learned: what they become if the episode gives no further reward.
         weight: the part of a coming reward that belongs into each pair's value.
         returns: N(s, a), returns averaged so far, those of this episode among them; None with a learning rate.
+        rest: what rounding took away from these averages, in `learned`; None with a learning rate.
         seen_in: the last episode that each pair was counted in; None where every visit counts.
         episode: the number of this episode.
         episode_visits: how often each pair was visited in it, where every visit counts for a mean; None elsewhere.
@@ -33,6 +35,7 @@ class MonteCarloState(eqx.Module):
     learned: Float[Array, "S A"]
     weight: Float[Array, "S A"]
     returns: Int[Array, "S A"] | None
+    rest: Float[Array, "S A"] | None
     seen_in: Int[Array, "S A"] | None
     episode: Int[Array, ""]
     episode_visits: Int[Array, "S A"] | None
@@ -85,6 +88,7 @@ class MonteCarlo(TabularAgent):
             learned=table.q,
             weight=jnp.zeros_like(table.q),
             returns=zeros if self.learning_rate is None else None,
+            rest=jnp.zeros_like(table.q) if self.learning_rate is None else None,
             seen_in=zeros if self.visit == "first" else None,
             episode=jnp.int32(1),
             episode_visits=zeros if self.visit == "every" and self.learning_rate is None else None,
@@ -103,13 +107,14 @@ class MonteCarlo(TabularAgent):
         next_value = jnp.where(data.terminated, 0.0, jnp.sum(pi * tables.row(table.q, data.next_obs)))
         state = self._visited(state, s, a)
         gain = data.reward + jnp.where(data.truncated, self.discount * next_value, 0.0)
-        learned = state.learned + state.weight * gain
+        learned, rest = add(state.learned, state.rest, state.weight * gain)
         weight = jnp.where(ended, 0.0, self.discount * state.weight)
         q = jnp.where(ended, learned, table.q)
         episode = state.episode + ended.astype(jnp.int32)
         visits = None if state.episode_visits is None else jnp.where(ended, 0, state.episode_visits)
         td_error = data.reward + self.discount * next_value - tables.entry(table.q, s, a)
-        after = MonteCarloState(tick(table, s, a, q), learned, weight, state.returns, state.seen_in, episode, visits)
+        table = tick(table, s, a, q)
+        after = MonteCarloState(table, learned, weight, state.returns, rest, state.seen_in, episode, visits)
         return after, {"td_error": td_error}
 
     def adopt(self, fresh: MonteCarloState, trained: MonteCarloState) -> MonteCarloState:
@@ -121,7 +126,7 @@ class MonteCarlo(TabularAgent):
         counted_before = fresh.returns is not None and trained.returns is not None
         returns = self.give_up_episode(trained).returns if counted_before else fresh.returns
         return MonteCarloState(
-            table, table.q, fresh.weight, returns, fresh.seen_in, fresh.episode, fresh.episode_visits
+            table, table.q, fresh.weight, returns, fresh.rest, fresh.seen_in, fresh.episode, fresh.episode_visits
         )
 
     def give_up_episode(self, state: MonteCarloState) -> MonteCarloState:
@@ -131,8 +136,9 @@ class MonteCarlo(TabularAgent):
             returns -= (state.seen_in == state.episode).astype(jnp.int32)
         if returns is not None and visits is not None:
             returns, visits = returns - visits, jnp.zeros_like(visits)
-        nothing = jnp.zeros_like(state.weight)
-        return MonteCarloState(state.table, state.table.q, nothing, returns, state.seen_in, state.episode + 1, visits)
+        nothing, episode = jnp.zeros_like(state.weight), state.episode + 1
+        rest = None if state.rest is None else nothing
+        return MonteCarloState(state.table, state.table.q, nothing, returns, rest, state.seen_in, episode, visits)
 
     def q_values(self, state: MonteCarloState) -> Float[Array, "S A"]:
         return state.table.q
@@ -151,7 +157,13 @@ class MonteCarlo(TabularAgent):
         else:
             assert self.learning_rate is not None
             step_size = value_at(self.learning_rate, state.table.step)
-        alpha = jnp.where(counts, step_size, 0.0)
-        learned = tables.put(state.learned, s, a, (1.0 - alpha) * tables.entry(state.learned, s, a))
+        alpha, learned, rest = jnp.where(counts, step_size, 0.0), tables.entry(state.learned, s, a), state.rest
+        if rest is None:
+            learned *= 1.0 - alpha
+        else:
+            left = tables.entry(rest, s, a)
+            learned, left = add_with_rest(learned, left, -alpha * (learned + left))
+            rest = tables.put(rest, s, a, left)
+        learned = tables.put(state.learned, s, a, learned)
         weight = tables.put(state.weight, s, a, (1.0 - alpha) * tables.entry(state.weight, s, a) + alpha)
-        return MonteCarloState(state.table, learned, weight, returns, seen_in, state.episode, visits)
+        return MonteCarloState(state.table, learned, weight, returns, rest, seen_in, state.episode, visits)

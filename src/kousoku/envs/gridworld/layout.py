@@ -157,13 +157,22 @@ def _lines(text: str) -> list[str]:
 
 def _rows(field: str, grid: Map) -> list[str]:
     if isinstance(grid, str):
-        lines = [line.expandtabs() for line in _lines(grid)]
+        lines = [_with_indent_of_spaces(line) for line in _lines(grid)]
         indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
         rows = [line[indent:] for line in lines]
     elif isinstance(grid, np.ndarray) and grid.ndim == 2:
-        rows = ["".join(row) for row in grid.astype(str)]
+        cells = grid.astype(str)
+        for r, c in np.argwhere(np.char.str_len(cells) != 1).tolist():
+            raise ConfigError(f"{field}[{r}, {c}]", str(cells[r, c]), "a cell is one character")
+        rows = ["".join(row) for row in cells]
     elif isinstance(grid, Sequence) and all(isinstance(row, str) for row in grid):
         rows = list(grid)
     else:
         raise ConfigError(field, grid, "give a string of lines, a list of strings or a 2-d array of characters")
     return [row.replace(" ", FLOOR) for row in rows]
+
+
+def _with_indent_of_spaces(line: str) -> str:
+    """Returns a line whose indent has no tabs; one between cells stays, and is refused as any other character."""
+    cells = line.lstrip()
+    return line[: len(line) - len(cells)].expandtabs() + cells

@@ -32,8 +32,8 @@ from ...core.whole_file import UNFINISHED
 from . import array_store, files, former_checkpoints, provenance, tree_io
 from .run_progress import RunProgress
 
-FORMAT = 12
-FORMER = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
+FORMAT = 13
+FORMER = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
 """Formats that can be read still: Monte Carlo did not count an episode's visits to 11; DQN and PQN told loss and values
 by other names to 10; to 9 all kept returns without rests, to 8 recurrent cells of our own, to 7 replay buffers alone;
 to 6 slots that began together, to 5 other paths of leaves and sums without a block, and in format 2 leaves in

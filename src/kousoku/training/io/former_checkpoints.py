@@ -1,4 +1,4 @@
-"""Checkpoints of formats 2 to 11: where their leaves lie in today's training state."""
+"""Checkpoints of formats 2 to 12: where their leaves lie in today's training state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,16 @@ BUFFER = "data.buffer"
 BUFFER_ALONE = range(2, 8)
 """Formats in which it was all that its collector kept."""
 
-BEGINS_AT_ZERO = ("metrics.", "data.estimates.", "agent.actor_metrics", "agent.episode_visits", "slots.return_rest")
+BEGINS_AT_ZERO = (
+    "metrics.",
+    "data.estimates.",
+    "agent.actor_metrics",
+    "agent.episode_visits",
+    "agent.rest",
+    "agent.arms.rest",
+    "agent.mean_rest",
+    "slots.return_rest",
+)
 """Where what a former checkpoint does not have begins at zero."""
 
 
