@@ -92,6 +92,15 @@ def test_tracers_pass():
     jax.jit(lambda x: [check_number("field", x, low=0, high=1), x][1])(2.0)
 
 
+@pytest.mark.parametrize("value", [10**400, -(10**309)])
+def test_a_number_that_no_float_holds_is_as_infinity(value):
+    check_number("field", value)
+    assert refusal(check_number, value, open_low=True, open_high=True).endswith("use a number that is finite")
+    assert "in [0, 10)" in refusal(check_number, value, low=0, high=10, open_high=True)
+    if value > 0:
+        check_number("field", value, low=0, open_low=True)
+
+
 @pytest.mark.parametrize(
     "value", [-1e-9, 1.0001, math.nan, math.inf, -math.inf, True, None, "0.5", b"1", [0.5], 10**400, 1j, print]
 )

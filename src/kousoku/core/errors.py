@@ -145,10 +145,11 @@ def check_number(
         ConfigError: naming the field, the value and the interval.
     """
     if is_number(value):
-        above = value > low if open_low or math.isinf(low) > math.isinf(high) else value >= low
-        below = value < high if open_high else value <= high
+        number = _bounded(value)
+        above = number > low if open_low or math.isinf(low) > math.isinf(high) else number >= low
+        below = number < high if open_high else number <= high
         ends = [end for end, is_open in ((low, open_low), (high, open_high)) if is_open and math.isfinite(end)]
-        if above and below and not any(_in_float32(value) == _in_float32(end) for end in ends):
+        if above and below and not any(_in_float32(number) == _in_float32(end) for end in ends):
             return
         if above and below:
             fix = f"float32 rounds it to an end; use a number {interval(low, high, open_low, open_high)} that it keeps"
@@ -156,8 +157,17 @@ def check_number(
     elif hasattr(value, "dtype") and not isinstance(value, (str, bytes)):
         return
     one_sided = math.isinf(high) and not math.isinf(low)  # of which infinity is not outside, to read the words alone
-    kind = "finite number" if one_sided and is_number(value) and value == math.inf else "number"
+    kind = "finite number" if one_sided and is_number(value) and _bounded(value) == math.inf else "number"
     raise ConfigError(field, value, f"use a {kind} {interval(low, high, open_low, open_high)}")
+
+
+def _bounded(value: Any) -> Any:
+    """Returns a number; infinity for a whole one that no float holds."""
+    try:
+        float(value)
+    except OverflowError:
+        return math.copysign(math.inf, 1 if value > 0 else -1)
+    return value
 
 
 def _in_float32(value: float) -> float:
