@@ -5,6 +5,7 @@ import json
 import re
 import stat
 import sys
+import weakref
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -309,7 +310,7 @@ class TestAnimation:
 
 def test_a_gif_keeps_the_time_in_tens_of_milliseconds(tmp_path):
     pictures = [np.full((16, 16, 3), 10 * i, np.uint8) for i in range(9)]
-    movie.write_gif(tmp_path / "x.gif", pictures, 0.045)
+    movie.write_gif(tmp_path / "x.gif", lambda frames: (pictures[i] for i in frames), range(9), 0.045)
     shown = []
     with Image.open(tmp_path / "x.gif") as gif:
         for i in range(gif.n_frames):
@@ -318,6 +319,23 @@ def test_a_gif_keeps_the_time_in_tens_of_milliseconds(tmp_path):
     assert set(shown[:-1]) == {40, 50}
     assert sum(shown[:8]) == 360
     assert shown[-1] > 1000
+
+
+def test_a_gif_holds_no_more_than_a_few_pictures_at_once(tmp_path):
+    drawn, alive = [], []
+
+    def draw(frames):
+        for i in frames:
+            picture = np.zeros((16, 16, 3), np.uint8)
+            picture[i // 16, i % 16] = 255
+            drawn.append(weakref.ref(picture))
+            alive.append(sum(one() is not None for one in drawn))
+            yield picture
+
+    movie.write_gif(tmp_path / "x.gif", draw, range(100), 0.05)
+    with Image.open(tmp_path / "x.gif") as gif:
+        assert gif.n_frames == 100
+    assert max(alive) <= 3
 
 
 def test_every_frame_or_every_so_many():

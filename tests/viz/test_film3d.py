@@ -21,6 +21,8 @@ def array(text: str, dtype: str) -> np.ndarray:
 
 
 def unpack(data: dict) -> np.ndarray:
+    if "bits" in data:
+        return array(data["data"], f"<f{data['bits'] // 8}").astype(float)[:, None]
     low, high = np.array(data["low"]), np.array(data["high"])
     steps = array(data["data"], "<u2").reshape(-1, len(low))
     return np.where(steps == 65535, np.nan, low + steps / 65534 * (high - low))
@@ -124,7 +126,9 @@ class TestPacking:
         times = np.repeat(np.arange(5), [0, 1, 2, 1, 2])
         points = unpack(contacts["points"]) + centre[times]
         np.testing.assert_allclose(points[:, 0], [0.5, 1.0, 1.2, 1.5, 2.0, 2.2], atol=1e-3)
-        np.testing.assert_allclose(unpack(contacts["forces"])[:3], [[0, 3, 40], [0, 3, 40], [0, 0, 20]], atol=1e-3)
+        np.testing.assert_allclose(
+            unpack(contacts["forces"]).reshape(-1, 3)[:3], [[0, 3, 40], [0, 3, 40], [0, 0, 20]], atol=1e-3
+        )
 
     def test_no_contacts(self):
         nothing = Contacts3d(np.full((40, 2, 3), np.nan), np.zeros((40, 2, 3)))

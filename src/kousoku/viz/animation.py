@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
 
@@ -141,8 +142,11 @@ class Animation:
         gif = target.suffix.lower() == ".gif"
         rate = RATE_3D if self._solid else movie.RATE
         frames, seconds = movie.chosen(max(len(film) for film in self.films), self.seconds, rate)
-        write = movie.write_gif if gif else movie.write_mp4
-        write_whole(target, lambda part: write(part, self.pictures(size, frames), seconds))
+        if gif:
+            draw = partial(self.pictures, size)
+            write_whole(target, lambda part: movie.write_gif(part, draw, frames, seconds))
+        else:
+            write_whole(target, lambda part: movie.write_mp4(part, self.pictures(size, frames), seconds))
 
     def _write_still(self, target: Path, size: int, at: int | None) -> None:
         from .movie import png_bytes

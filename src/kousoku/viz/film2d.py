@@ -1,4 +1,4 @@
-"""Episodes in the plane as one offline page, side by side: shapes as JSON, values in 16 bits a number.
+"""Episodes in the plane as one offline page, side by side: shapes as JSON, values packed.
 
 The page holds the same player as that in three dimensions (flat.js, built from the folder `viewer` of the repository).
 """

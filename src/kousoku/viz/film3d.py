@@ -20,7 +20,7 @@ from ..core.whole_file import write_text
 from .encode import numbers
 from .film2d import START, STYLE, check_pace
 from .offline import asset, page_html
-from .packing import as_text, packed, packed_values, smallest_three
+from .packing import as_text, packed, packed_readings, packed_values, smallest_three
 from .style import player_palette
 from .view3d import centre_of, followed_frames, moving_frames, view_of
 
@@ -108,5 +108,5 @@ def _contacts(contacts: Contacts3d, centre: Float[np.ndarray, "T 3"]) -> dict[st
     return {
         "counts": as_text(there.sum(axis=1), "<u2"),
         "points": packed((points - centre[:, None])[there]),
-        "forces": packed(forces[there]),
+        "forces": packed_readings(forces[there]),
     }

@@ -7,7 +7,7 @@ import io
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -50,8 +50,18 @@ def png_bytes(picture: Picture) -> bytes:
     return buffer.getvalue()
 
 
-def write_gif(target: Path, pictures: Iterable[Picture], seconds: float) -> None:
+def write_gif(
+    target: Path, draw: Callable[[Sequence[int]], Iterable[Picture]], frames: Sequence[int], seconds: float
+) -> None:
     """Writes all pictures with one palette, so that colours do not flicker; the last is shown a second longer.
+
+    Some are drawn twice, first for the palette: all of them at once may not fit in memory.
+
+    Args:
+        target: the file.
+        draw: draws frames one after the other.
+        frames: those to show.
+        seconds: how long each is shown.
 
     Raises:
         ConfigError: if a picture is to be shown longer than the format can say.
@@ -59,19 +69,22 @@ def write_gif(target: Path, pictures: Iterable[Picture], seconds: float) -> None
     if seconds > LONGEST:
         fix = f"a .gif shows a picture for at most {LONGEST:g} s; use .html, .mp4 or a shorter dt"
         raise ConfigError("dt", seconds, fix)
-    shown = list(pictures)
-    palette = _palette(shown)
-    tree = KDTree(palette)
-    frames = []
-    for picture in shown:
-        frame = Image.fromarray(_nearest(picture, tree))
-        frame.putpalette(palette.reshape(-1).tolist())
-        frames.append(frame)
+    palette = _palette(draw(frames[:: max(1, len(frames) // SAMPLES)]))
+    shown = _in_palette(draw(frames), palette)
     durations = _durations(len(frames), seconds)
     durations[-1] += round(1000 * LAST) if len(frames) > 1 else 0
-    frames[0].save(
-        target, format="GIF", save_all=True, append_images=frames[1:], duration=durations, loop=0, optimize=False
+    next(shown).save(
+        target, format="GIF", save_all=True, append_images=shown, duration=durations, loop=0, optimize=False
     )
+
+
+def _in_palette(pictures: Iterable[Picture], palette: UInt8[np.ndarray, "colors 3"]) -> Iterator[Image.Image]:
+    """Yields pictures in the nearest colours of a palette."""
+    tree = KDTree(palette)
+    for picture in pictures:
+        frame = Image.fromarray(_nearest(picture, tree))
+        frame.putpalette(palette.reshape(-1).tolist())
+        yield frame
 
 
 def _durations(count: int, seconds: float) -> list[int]:
@@ -131,11 +144,10 @@ def _even(picture: Picture) -> UInt8[np.ndarray, "h w 3"]:
     return picture[: height - height % 2, : width - width % 2]
 
 
-def _palette(pictures: Sequence[Picture]) -> UInt8[np.ndarray, "colors 3"]:
+def _palette(pictures: Iterable[Picture]) -> UInt8[np.ndarray, "colors 3"]:
     """Chooses the colours that cover most where areas are flat, which keep theirs exactly; else fair ones."""
-    some = pictures[:: max(1, len(pictures) // SAMPLES)]
     counts: Counter[int] = Counter()
-    for picture in some:
+    for picture in pictures:
         colors, areas = np.unique(_in_one_number(picture), return_counts=True)
         counts.update(dict(zip(colors.tolist(), areas.tolist(), strict=True)))
     common = counts.most_common(FLAT_COLORS)

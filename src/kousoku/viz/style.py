@@ -138,7 +138,8 @@ def css() -> str:
 
 
 _DARK_SCREEN = "@media screen and (prefers-color-scheme:dark)"
-_UNCHOSEN, _CHOSEN = ":root:not([data-theme=light])", ":root[data-theme=dark]"
+_SCREEN = "@media screen"
+_UNCHOSEN, _CHOSEN = ":root:not([data-theme=light]):not([data-print])", ":root[data-theme=dark]:not([data-print])"
 
 
 def _drawn(root: str) -> str:
@@ -160,12 +161,15 @@ def embedded_pictures() -> str:
 
 
 def player_palette() -> str:
-    """Returns the colours of a player's page as CSS variables: the system's scheme, or the one the reader chose."""
+    """Returns the colours of a player's page as CSS variables: the system's scheme, or the one the reader chose.
+
+    Print is always light, as in `css`.
+    """
     light, dark = (_player_variables(scheme) for scheme in SCHEMES)
     return (
         f":root{{color-scheme:light;{light}}}\n"
-        f"@media (prefers-color-scheme:dark){{{_UNCHOSEN}{{color-scheme:dark;{dark}}}{_drawn(_UNCHOSEN)}}}\n"
-        f"{_CHOSEN}{{color-scheme:dark;{dark}}}{_drawn(_CHOSEN)}\n"
+        f"{_DARK_SCREEN}{{{_UNCHOSEN}{{color-scheme:dark;{dark}}}{_drawn(_UNCHOSEN)}}}\n"
+        f"{_SCREEN}{{{_CHOSEN}{{color-scheme:dark;{dark}}}{_drawn(_CHOSEN)}}}\n"
     )
 
 

@@ -3,6 +3,9 @@ import { Box3, Group, Mesh, Object3D, Quaternion, Vector3 } from "three";
 import type { Run } from "./film";
 import { isFloor, meshOf } from "./geoms";
 
+// how far one sees what has no end, as a multiple of the figure's size
+const HORIZON = 1000;
+
 export class Actor {
   readonly root = new Group();
   readonly meshes: Mesh[] = [];
@@ -15,12 +18,14 @@ export class Actor {
     readonly run: Run,
     dt: number,
     floor: number,
+    size: number,
   ) {
+    const far = HORIZON * size + furthest(run.centre);
     for (const geom of run.geoms) {
       // others that lie flat, such as a platform's top, are solids
       const isTheFloor = isFloor(geom) && geom.position[2] === floor;
       if (isTheFloor || geom.color[3] === 0) continue;
-      const mesh = meshOf(geom);
+      const mesh = meshOf(geom, far);
       this.meshes.push(mesh);
       this.carrier(geom.frame).add(mesh);
     }
@@ -84,6 +89,11 @@ export class Actor {
 
 const other = new Vector3();
 const turn = new Quaternion();
+
+// How far a way leads from the origin along an axis.
+function furthest(path: Float32Array): number {
+  return path.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
+}
 
 // Means over a window around each time: a fifth of a second along the ground, a second in height.
 function smoothed(path: Float32Array, dt: number): Float32Array {

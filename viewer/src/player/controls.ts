@@ -1,6 +1,6 @@
 // The bar under the picture: play, steps, scrub, time, speed, environment, follow, contacts.
 import { Clock, SPEEDS } from "./clock";
-import { button, el, setPressed } from "../shared/dom";
+import { button, el, setPressed, setText } from "../shared/dom";
 import type { Film, Picture } from "./picture";
 import { seconds } from "../shared/text";
 
@@ -11,7 +11,7 @@ export class Controls {
   readonly view: HTMLElement;
   private readonly play: HTMLButtonElement;
   private readonly scrub: HTMLInputElement;
-  private readonly time = el("output", { for: "scrub", class: "time" });
+  private readonly time = el("output", { for: "scrub", class: "time", "aria-live": "off" });
   private readonly speed = el("select", { "aria-label": "speed", title: "speed" });
   private readonly which: HTMLSelectElement | null;
   private readonly switches: HTMLButtonElement[];
@@ -50,13 +50,13 @@ export class Controls {
   update(): void {
     const { clock, picture } = this;
     const { at, playing } = clock;
-    this.play.replaceChildren(playing ? "Pause" : "Play");
+    setText(this.play, playing ? "Pause" : "Play");
     this.play.setAttribute("aria-label", playing ? "pause (space)" : "play (space)");
     this.play.title = playing ? "pause (space)" : "play (space)";
     this.scrub.value = String(at);
     const [now, end] = [this.clockText(at), this.clockText(clock.last)];
     this.scrub.setAttribute("aria-valuetext", this.film.timed ? `${now} seconds` : `step ${now}`);
-    this.time.replaceChildren(this.film.timed ? `${now} / ${end} s` : `${now} / ${end} steps`);
+    setText(this.time, this.film.timed ? `${now} / ${end} s` : `${now} / ${end} steps`);
     this.speed.value = String(clock.speed);
     if (this.which) this.which.value = String(picture.selected);
     this.switches.forEach((node, i) => setPressed(node, picture.switches[i].pressed()));

@@ -5,6 +5,8 @@ import type { Picture, Switch } from "./picture";
 
 const GAP = 20;
 const LABEL = 26;
+// pixels that a picture is wide at least
+const LEAST = 40;
 // pixels by which the corners of a picture are rounded at least
 const SMALLEST_RADIUS = 8;
 
@@ -66,13 +68,14 @@ export class Drawings implements Picture {
     const label = this.cells.length > 1 ? LABEL : 0;
     const [wide, high] = [Math.max(...cells.map(({ drawn }) => drawn.width)), Math.max(...cells.map(({ drawn }) => drawn.height))];
     let [scale, columns] = [0, 1];
-    for (let n = 1; n <= cells.length; n += 1) {
+    const most = Math.max(1, Math.floor((width - GAP) / (LEAST + GAP)));
+    for (let n = 1; n <= Math.min(cells.length, most); n += 1) {
       const rows = Math.ceil(cells.length / n);
       const fits = Math.min((width - GAP) / n - GAP, (((height - this.head) / rows - GAP - label) * wide) / high) / wide;
       if (fits > scale) [scale, columns] = [fits, n];
     }
-    scale = Math.max(scale, 40 / wide);
-    this.node.style.gridTemplateColumns = `repeat(${columns}, max-content)`;
+    scale = Math.max(scale, LEAST / wide);
+    this.node.style.gridTemplateColumns = `repeat(${columns}, minmax(0, max-content))`;
     for (const { node, root, drawn } of this.cells) {
       node.hidden = !cells.some((cell) => cell.node === node);
       root.setAttribute("width", String(Math.floor(drawn.width * scale)));

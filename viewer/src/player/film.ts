@@ -1,5 +1,5 @@
 // The page's data, unpacked: what stands where at every time. The packing is described in film3d.py.
-import { bytes, unpack, unpackValue, type Packed } from "./packed";
+import { bytes, unpack, type Packed } from "./packed";
 import type { Episode, Film } from "./picture";
 
 export type Kind = "plane" | "sphere" | "capsule" | "box" | "cylinder" | "ellipsoid";
@@ -51,7 +51,7 @@ export interface Contacts {
   // contacts of time t are those from starts[t] to starts[t + 1]
   starts: Uint32Array;
   points: Float32Array;
-  forces: Float32Array;
+  forces: Float64Array;
 }
 
 export interface Run extends Episode {
@@ -87,9 +87,9 @@ function unpackRun(raw: RawRun, geoms: Geom[]): Run {
     still: raw.still,
     moving: raw.moving,
     centre,
-    positions: around(centre, unpack(raw.positions), (i) => Math.floor(i / raw.moving.length)),
+    positions: around(centre, raw.positions, (i) => Math.floor(i / raw.moving.length)),
     quaternions: unpackQuaternions(new Uint16Array(bytes(raw.quaternions))),
-    values: raw.values.map((value) => ({ name: value.name, data: unpackValue(value) })),
+    values: raw.values.map((value) => ({ name: value.name, data: unpack(value) })),
     contacts: raw.contacts && counts ? unpackContacts(raw.contacts, counts, centre) : null,
   };
 }
@@ -99,11 +99,12 @@ function unpackContacts(raw: NonNullable<RawRun["contacts"]>, counts: Uint16Arra
   counts.forEach((count, t) => (starts[t + 1] = starts[t] + count));
   const times = new Uint32Array(starts[counts.length]);
   counts.forEach((_, t) => times.fill(t, starts[t], starts[t + 1]));
-  return { starts, points: around(centre, unpack(raw.points), (i) => times[i]), forces: unpack(raw.forces) };
+  return { starts, points: around(centre, raw.points, (i) => times[i]), forces: unpack(raw.forces) };
 }
 
 // Points that were written relative to the centre at their time.
-function around(centre: Float32Array, points: Float32Array, time: (i: number) => number): Float32Array {
+function around(centre: Float32Array, packed: Packed, time: (i: number) => number): Float32Array {
+  const points = new Float32Array(unpack(packed));
   for (let i = 0; i < points.length; i += 1) points[i] += centre[3 * time(Math.floor(i / 3)) + (i % 3)];
   return points;
 }

@@ -1,7 +1,7 @@
 // The player of scenes in the plane; see film2d.py for what it reads.
 import { Drawings } from "./drawings";
 import type { Drawn } from "./drawn";
-import { unpackValue, type Packed } from "./packed";
+import { unpack, type Packed } from "./packed";
 import type { Film } from "./picture";
 import { partOf, wholePage } from "./place";
 import { Player, type Place } from "./player";
@@ -32,7 +32,7 @@ function play(raw: Raw, place: Place): void {
     runs: raw.runs.map(({ name, frames, values }) => ({
       name,
       frames: frames.length,
-      values: values.map((value) => ({ name: value.name, data: unpackValue(value) })),
+      values: values.map((value) => ({ name: value.name, data: unpack(value) })),
     })),
   };
   new Player(film, place, (changed) => new Drawings(raw.runs, changed, place.embedded ? EDGE : HEAD)).start();

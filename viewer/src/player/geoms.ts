@@ -27,8 +27,9 @@ export function isFloor(geom: Geom): boolean {
   return wide && new Vector3(0, 0, 1).applyQuaternion(new Quaternion(x, y, z, w).normalize()).z > 0.999;
 }
 
-export function meshOf(geom: Geom): Mesh {
-  const mesh = new Mesh(geometryOf(geom), materialOf(geom));
+// Planes without end go on for `far` metres from their middle.
+export function meshOf(geom: Geom, far: number): Mesh {
+  const mesh = new Mesh(geometryOf(geom, far), materialOf(geom));
   const [w, x, y, z] = geom.quaternion;
   mesh.position.fromArray(geom.position);
   mesh.quaternion.set(x, y, z, w).normalize();
@@ -39,10 +40,10 @@ export function meshOf(geom: Geom): Mesh {
   return mesh;
 }
 
-function geometryOf({ kind, size: [a, b, c] }: Geom): BufferGeometry {
+function geometryOf({ kind, size: [a, b, c] }: Geom, far: number): BufferGeometry {
   switch (kind) {
     case "plane":
-      return new PlaneGeometry(2 * (a || 50), 2 * (b || 50));
+      return new PlaneGeometry(2 * (a || far), 2 * (b || far));
     case "sphere":
       return new SphereGeometry(a, 40, 24);
     case "ellipsoid":

@@ -1,8 +1,9 @@
 // Values over time under the scrub bar: a chip for each, lines for those that are pressed, and a cursor.
 import type { Clock } from "./clock";
-import { el, setPressed, svg } from "../shared/dom";
+import { el, setPressed, setText, svg } from "../shared/dom";
 import type { Film } from "./picture";
 import { brief } from "../shared/text";
+import { isPrinting, PAPER } from "../shared/theme";
 
 const HEIGHT = 92;
 const EDGE = 6;
@@ -13,7 +14,7 @@ const COLORS = 8;
 interface Row {
   name: string;
   // by environment; null where it has no such value
-  data: (Float32Array | null)[];
+  data: (Float64Array | null)[];
   chip: HTMLButtonElement;
   now: HTMLElement;
   chosen: boolean;
@@ -55,7 +56,7 @@ export class Graph {
 
   // Draw the lines again: another choice, width or environment.
   draw(): void {
-    this.width = this.plot.clientWidth;
+    this.width = isPrinting() ? PAPER : this.plot.clientWidth;
     if (!this.node || !this.width) return;
     const shown = this.rows.filter((row) => row.chosen);
     const [low, high] = extent(shown.flatMap((row) => row.data));
@@ -73,7 +74,7 @@ export class Graph {
     const x = String(GUTTER + this.room * (last ? at / last : 0));
     this.cursor.setAttribute("x1", x);
     this.cursor.setAttribute("x2", x);
-    for (const row of this.rows) row.now.replaceChildren(span(this.now(row, Math.floor(at + 1e-6))));
+    for (const row of this.rows) setText(row.now, span(this.now(row, Math.floor(at + 1e-6))));
   }
 
   // Pixels from the first time to the last.
@@ -89,7 +90,8 @@ export class Graph {
   }
 
   private row(name: string, i: number): Row {
-    const now = el("output", {});
+    // no <output>: a screen reader would tell each frame of a film that plays
+    const now = el("span", { class: "now" });
     const swatch = el("span", { class: `swatch color${i % COLORS}` });
     const chip = el("button", { type: "button", class: "chip" }, swatch, el("span", { class: "name" }, name), now);
     const data = this.film.runs.map((run) => run.values.find((value) => value.name === name)?.data ?? null);
@@ -116,8 +118,10 @@ export class Graph {
   }
 
   // Through every time; where there are more times than pixels, through the lowest and the highest of each pixel.
-  private path(data: Float32Array, low: number, high: number): string {
-    const y = (value: number) => (HEIGHT - EDGE - ((value - low) / (high - low)) * (HEIGHT - 2 * EDGE)).toFixed(1);
+  private path(data: Float64Array, low: number, high: number): string {
+    // halves: a whole span may be too large for a number
+    const share = (value: number) => (value / 2 - low / 2) / (high / 2 - low / 2);
+    const y = (value: number) => (HEIGHT - EDGE - share(value) * (HEIGHT - 2 * EDGE)).toFixed(1);
     const each = Math.max(1, Math.floor(this.clock.last / this.room));
     let text = "";
     let pen = false;
@@ -132,7 +136,7 @@ export class Graph {
   }
 }
 
-function varies(arrays: (Float32Array | null)[]): boolean {
+function varies(arrays: (Float64Array | null)[]): boolean {
   const known = arrays.flatMap((data) => [...(data ?? [])].filter(Number.isFinite));
   return known.some((value) => value !== known[0]);
 }
@@ -143,7 +147,7 @@ function span(values: number[]): string {
   return low === high ? low : `${low} \u2026 ${high}`;
 }
 
-function extent(arrays: (Float32Array | null)[]): [number, number] {
+function extent(arrays: (Float64Array | null)[]): [number, number] {
   let [low, high] = [Infinity, -Infinity];
   for (const data of arrays) {
     data?.filter(Number.isFinite).forEach((value) => {
@@ -152,5 +156,6 @@ function extent(arrays: (Float32Array | null)[]): [number, number] {
     });
   }
   if (low > high) return [0, 1];
-  return low < high ? [low, high] : [low - 0.5, high + 0.5];
+  const room = Math.max(0.5, 1e-9 * Math.abs(low));
+  return low < high ? [low, high] : [low - room, high + room];
 }

@@ -1,9 +1,16 @@
 // Numbers as text, unpacked. The packing is described in packing.py.
-export interface Packed {
+interface Steps {
   low: number[];
   high: number[];
   data: string;
 }
+
+interface Floats {
+  bits: 32 | 64;
+  data: string;
+}
+
+export type Packed = Steps | Floats;
 
 export function bytes(text: string): ArrayBuffer {
   const chars = atob(text);
@@ -12,18 +19,14 @@ export function bytes(text: string): ArrayBuffer {
   return found.buffer;
 }
 
-export function unpack({ low, high, data }: Packed): Float32Array {
-  const steps = new Uint16Array(bytes(data));
-  const found = new Float32Array(steps.length);
-  steps.forEach((step, i) => {
+export function unpack(packed: Packed): Float64Array {
+  const raw = bytes(packed.data);
+  if ("bits" in packed) return new Float64Array(packed.bits === 64 ? raw : new Float32Array(raw));
+  const { low, high } = packed;
+  // a whole span may be too large for a number
+  const half = low.map((least, k) => high[k] / 2 - least / 2);
+  return Float64Array.from(new Uint16Array(raw), (step, i) => {
     const k = i % low.length;
-    found[i] = step === 65535 ? NaN : low[k] + (step / 65534) * (high[k] - low[k]);
+    return step === 65535 ? NaN : 2 * (low[k] / 2 + (step / 65534) * half[k]);
   });
-  return found;
-}
-
-// Numbers to read: what may have been zero is, so that a return does not begin at some rounding.
-export function unpackValue(packed: Packed): Float32Array {
-  const step = (packed.high[0] - packed.low[0]) / 65534;
-  return unpack(packed).map((x) => (Math.abs(x) <= 0.51 * step ? 0 : x));
 }

@@ -4,7 +4,7 @@ import type { Keys } from "./keys";
 export interface Episode {
   name: string;
   frames: number;
-  values: { name: string; data: Float32Array }[];
+  values: { name: string; data: Float64Array }[];
 }
 
 export interface Film {

@@ -3,12 +3,15 @@
 // has the focus.
 import { Clock } from "./clock";
 import { Controls } from "./controls";
-import { button, el, svg } from "../shared/dom";
+import { button, el, setText, svg } from "../shared/dom";
 import { Graph } from "./graph";
 import { helpDialog } from "./help";
 import { listen, type Keys } from "./keys";
 import type { Film, Picture } from "./picture";
-import { onSystemTheme, toggleTheme } from "../shared/theme";
+import { isPrinting, onPrint, onSystemTheme, PAPER, toggleTheme } from "../shared/theme";
+
+// height over width, on paper, of a picture that has no shape of its own
+const WIDE = 0.62;
 
 // Where a player lies: a page of its own, or embedded in another one.
 export interface Place {
@@ -42,6 +45,7 @@ export class Player {
     this.clock.onChange(() => this.refresh());
     listen(place.embedded ? place.node : document, this.keys());
     onSystemTheme(() => this.repaint());
+    onPrint(() => this.reprint());
     new ResizeObserver(() => this.resize()).observe(this.box);
   }
 
@@ -72,8 +76,7 @@ export class Player {
   private draw(): void {
     this.controls.update();
     this.graph.update();
-    const text = this.picture.draw(this.clock.at);
-    if (this.status.textContent !== text) this.status.replaceChildren(text);
+    setText(this.status, this.picture.draw(this.clock.at));
   }
 
   private lay(): void {
@@ -136,8 +139,16 @@ export class Player {
     this.refresh();
   }
 
+  // At once: what is printed is what was drawn before this returns.
+  private reprint(): void {
+    this.picture.paint();
+    this.graph.draw();
+    this.resize();
+  }
+
   private resize(): void {
-    if (this.box.clientWidth) this.picture.resize(this.box.clientWidth, this.box.clientHeight);
+    const [width, height] = isPrinting() ? [PAPER, PAPER * Math.min(1, this.picture.aspect ?? WIDE)] : [this.box.clientWidth, this.box.clientHeight];
+    if (width) this.picture.resize(width, height);
     this.draw();
   }
 }

@@ -4,6 +4,7 @@ import type { SolidFilm } from "./film";
 import type { Picture, Switch } from "./picture";
 import { Stage } from "./stage";
 import { brief } from "../shared/text";
+import { isPrinting } from "../shared/theme";
 
 const NO_WEBGL = "This picture is drawn with WebGL 2, which this browser does not offer or has switched off.";
 const TURN = 0.09;
@@ -22,7 +23,7 @@ const KEYS: [string, string][] = [
 export function spaceOf(film: SolidFilm, changed: () => void, embedded: boolean): Picture {
   const canvas = el("canvas", { role: "img", "aria-label": `${film.title || "the trajectory"}, drawn in three dimensions` });
   const context = canvas.getContext("webgl2", { alpha: true, antialias: true });
-  return context ? new Space(film, canvas, context, changed, embedded) : nothing(el("p", { class: "sorry" }, NO_WEBGL));
+  return context ? new Space(film, canvas, context, changed, embedded) : nothing(film);
 }
 
 class Space implements Picture {
@@ -33,8 +34,11 @@ class Space implements Picture {
   private readonly stage: Stage;
   private readonly hint = el("div", { class: "hint", hidden: true });
   private readonly labels: HTMLElement[];
+  private size: [number, number] = [1, 1];
+  // what is printed: of the canvas itself a browser would print what it showed last
+  private readonly paper = el("canvas", { class: "paper", "aria-hidden": "true" });
 
-  constructor(film: SolidFilm, canvas: HTMLCanvasElement, context: WebGL2RenderingContext, changed: () => void, embedded: boolean) {
+  constructor(film: SolidFilm, private readonly canvas: HTMLCanvasElement, context: WebGL2RenderingContext, changed: () => void, embedded: boolean) {
     this.stage = new Stage(film, canvas, context, changed);
     this.labels = film.runs.length > 1 ? film.runs.map((run, i) => el("span", { class: "label" }, run.name || String(i + 1))) : [];
     this.node = el("div", { class: "space" }, canvas, ...this.labels, this.hint);
@@ -72,8 +76,10 @@ class Space implements Picture {
   draw(at: number): string {
     const { stage } = this;
     const { count, newtons } = stage.draw(at);
+    if (isPrinting()) this.copy();
+    else this.paper.remove();
     this.labels.forEach((label, i) => {
-      const place = stage.labelAt(stage.actors[i], at, this.node.clientWidth, this.node.clientHeight);
+      const place = stage.labelAt(stage.actors[i], at, ...this.size);
       label.hidden = place === null;
       if (place) label.style.transform = `translate(${place.x}px, ${place.y}px) translate(-50%, -100%)`;
       label.classList.toggle("chosen", i === stage.selected);
@@ -82,7 +88,15 @@ class Space implements Picture {
     return `${count} ${count === 1 ? "contact" : "contacts"}, forces of ${brief(newtons)} N`;
   }
 
+  private copy(): void {
+    const { canvas, paper } = this;
+    Object.assign(paper, { width: canvas.width, height: canvas.height });
+    paper.getContext("2d")?.drawImage(canvas, 0, 0);
+    canvas.after(paper);
+  }
+
   resize(width: number, height: number): void {
+    this.size = [width, height];
     this.stage.resize(width, height);
   }
 
@@ -131,7 +145,11 @@ class Space implements Picture {
 }
 
 // In place of a picture that cannot be drawn: time and values go on.
-function nothing(node: HTMLElement): Picture {
+function nothing(film: SolidFilm): Picture {
+  const node = el("p", { class: "sorry" }, NO_WEBGL);
   const no = () => {};
-  return { node, selected: 0, switches: [], keys: {}, help: { pointer: [], keys: [] }, reset: null, aspect: null, draw: () => "", resize: no, paint: no, select: no };
+  let selected = film.runs.length > 1 ? -1 : 0;
+  const select = (index: number) => (selected = index);
+  const still = { node, switches: [], keys: {}, help: { pointer: [], keys: [] }, reset: null, aspect: null, draw: () => "", resize: no, paint: no, select };
+  return { ...still, get selected() { return selected; } };
 }

@@ -55,7 +55,7 @@ export class Stage {
     const floors = film.runs.flatMap((run) => run.geoms.filter(isFloor)).map((geom) => geom.position[2]);
     const low = Math.min(...film.runs.map((run) => run.view.low));
     const floor = floors.length ? Math.min(...floors) : low - 0.1 * this.size;
-    this.actors = film.runs.map((run) => new Actor(run, film.dt, floor));
+    this.actors = film.runs.map((run) => new Actor(run, film.dt, floor, this.size));
     const reach = placeSideBySide(this.actors, this.size);
     this.floor = new Floor(floor, this.size);
     this.touches = new Touches(this.actors, 0.5 * this.size);

@@ -101,7 +101,7 @@ function mostAtOnce({ run: { contacts } }: Actor): number {
 function usualForce(actors: Actor[]): number {
   const sizes: number[] = [];
   for (const { run } of actors) {
-    const forces = run.contacts?.forces ?? new Float32Array();
+    const forces = run.contacts?.forces ?? [];
     for (let i = 0; i < forces.length; i += 3) sizes.push(Math.hypot(forces[i], forces[i + 1], forces[i + 2]));
   }
   sizes.sort((a, b) => a - b);

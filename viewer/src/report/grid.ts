@@ -2,7 +2,7 @@
 import { el, svg } from "../shared/dom";
 import { extent } from "../shared/scales";
 import { apart, known, prefixed, significant, widest, type Maybe } from "../shared/text";
-import { onPrint } from "../shared/theme";
+import { isPrinting, onPrint } from "../shared/theme";
 import { fitted, LONGEST_NUMBER } from "./cells";
 import { colorBar } from "./colorbar";
 import type { Sweep, SweepRow } from "./data";
@@ -69,7 +69,7 @@ function sizeFor(texts: readonly string[], width: number): number {
 // No narrower than it can be read, unless it is printed, where nothing scrolls.
 function legible(root: SVGSVGElement, width: number): SVGSVGElement {
   const limit = () => {
-    root.style.minWidth = document.documentElement.hasAttribute("data-print") ? "" : `${LEAST * width}px`;
+    root.style.minWidth = isPrinting() ? "" : `${LEAST * width}px`;
   };
   limit();
   onPrint(limit);

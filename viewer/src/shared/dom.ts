@@ -39,6 +39,11 @@ export function button(text: string, label: string, press: () => void, attribute
   return node;
 }
 
+// Write only what changed: many ask at every frame of a film.
+export function setText(node: HTMLElement, text: string): void {
+  if (node.textContent !== text) node.replaceChildren(text);
+}
+
 // A button that stays pressed.
 export function setPressed(node: HTMLButtonElement, pressed: boolean): void {
   node.setAttribute("aria-pressed", String(pressed));

@@ -78,7 +78,7 @@ export function brief(x: number): string {
   if (size === 0) text = "0";
   else if (size >= 1e6) text = text.replace("e+", "e");
   else if (size >= 99.95) text = String(Math.round(size));
-  else if (size >= 0.001) text = size.toFixed(size >= 9.995 ? 1 : size >= 0.9995 ? 2 : 3);
+  else if (size >= 0.000995) text = size.toFixed(size >= 9.995 ? 1 : size >= 0.9995 ? 2 : size >= 0.00995 ? 3 : 4);
   return x < 0 ? MINUS + text : text;
 }
 

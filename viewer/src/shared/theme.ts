@@ -1,7 +1,15 @@
 // Light or dark: the system's choice until the reader makes another; on paper light.
 const query = matchMedia("(prefers-color-scheme: dark)");
 
+// Pixels across a sheet of paper, A4 or Letter, between its margins; viewer.css has the same.
+export const PAPER = 680;
+
+export function isPrinting(): boolean {
+  return document.documentElement.hasAttribute("data-print");
+}
+
 export function isDark(): boolean {
+  if (isPrinting()) return false;
   const chosen = document.documentElement.dataset.theme;
   return chosen ? chosen === "dark" : query.matches;
 }
