@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib.util
 import math
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -45,10 +44,7 @@ def no_package(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def small_files(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    dm_control_small.write(tmp_path)
-    for name in [name for name in sys.modules if name.partition(".")[0] == "dm_control"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.syspath_prepend(tmp_path)
+    dm_control_small.install(tmp_path, monkeypatch)
 
 
 # ---- rewards

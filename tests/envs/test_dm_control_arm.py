@@ -6,7 +6,6 @@ Steps are beside the package's own in test_dm_control_peers.py.
 from __future__ import annotations
 
 import math
-import sys
 from typing import Any
 
 import dm_control_small
@@ -41,10 +40,7 @@ MANY = 400
 
 @pytest.fixture(autouse=True)
 def small_files(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    dm_control_small.write(tmp_path)
-    for name in [name for name in sys.modules if name.partition(".")[0] == "dm_control"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.syspath_prepend(tmp_path)
+    dm_control_small.install(tmp_path, monkeypatch)
 
 
 def begun(env: Any, count: int) -> tuple[SuiteState, np.ndarray]:

@@ -6,11 +6,13 @@ So `make test` needs no dm_control. What MuJoCo makes of the same files, stepped
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import mujoco
 import numpy as np
+import pytest
 
 FILES = {
     "common/materials.xml": """
@@ -138,6 +140,14 @@ def write(folder: Path) -> None:
         path = folder / "dm_control" / "suite" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.resolve().write_text(text)
+
+
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Puts the package in the place of dm_control, if that is there, while a test runs."""
+    write(folder)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "dm_control"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(folder)
 
 
 class Reference:
