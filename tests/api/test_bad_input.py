@@ -84,6 +84,7 @@ cases = [
     (dict(sweep={"learning_rate": [0.1, np.float32(0.1)]}), "float32 holds it as 0.1; give each number once"),
     (dict(sweep={"learning_rate": [0.1, 0.2], "epsilon": [0.3, np.float32(0.3)]}), "sweep['epsilon']: got 0.3"),
     (dict(sweep={"initial_value": [2**24, 2**24 + 1]}), "got 16777217; float32 holds it as 16777216"),
+    (dict(sweep={"initial_value": [1e39, 1e40]}), "got 1e+40; float32 holds both as infinity; give each number once"),
     (dict(sweep={"env.slip": [0.1, 0.100000001]}), "sweep['env.slip']: got 0.100000001; float32 holds it as 0.1"),
     (dict(sweep={"env.slip": [0.1, np.float32(0.1)]}), "float32 holds it as 0.1; give each number once"),
     (dict(learning_rate=np.array([0.1, 0.2])), "learning_rate: got array([0.1, 0.2]); use one number; sweep="),

@@ -135,6 +135,16 @@ def test_rows_that_are_not_given_stay_constants():
     np.testing.assert_allclose(model.body_pos[1], [0.5, 0.0, 0.0])
 
 
+def test_rows_go_over_what_varies_already():
+    model = load(DOOR)
+    twice = model.with_numbers(body_pos={1: [0.5, 0.0, 0.0]}).with_numbers(body_pos={np.int64(2): [0.0, 1.0, 0.0]})
+    assert jnp.asarray(twice.body_pos).tolist() == [[0.0] * 3, [0.5, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    assert twice.body_pos.shape == (3, 3)
+    whole = model.with_numbers(body_pos=jnp.ones((3, 3))).with_numbers(body_pos={1: [0.5, 0.0, 0.0]})
+    assert whole.body_pos.tolist() == [[1.0] * 3, [0.5, 0.0, 0.0], [1.0] * 3]
+    assert whole.with_numbers(body_pos=jnp.zeros((3, 3))).body_pos.tolist() == [[0.0] * 3] * 3
+
+
 @pytest.mark.parametrize("x64", [True, False])
 def test_quaternions_of_bodies_are_made_of_length_one_as_in_c(x64):
     with jax.enable_x64(x64):

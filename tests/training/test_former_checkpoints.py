@@ -11,6 +11,7 @@ import json
 import zipfile
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
@@ -211,6 +212,22 @@ def test_what_was_not_kept_is_as_it_was_then():
     added = {block[0]: [0.0, 0.0], whole[0]: [[True] * 3] * 2, rest[0]: [[0.0] * 3] * 2, visits[0]: [[0] * 4] * 2}
     added |= {path: [0.0, 0.0] for path, _, _ in rests}
     assert upgraded == {"agent": [7.0, 7.0], "metrics.reward_sum": [3.0, 3.0], **added}
+
+
+@pytest.mark.parametrize(
+    "names", [("q", "rest", "step"), ("q", "arms.rest", "mean_rest"), ("episode_visits", "rest", "step")]
+)
+def test_arrays_without_names_are_filled_up_with_what_came_later(names):
+    """Run folders have the agents' states without names: what came last is what they lack."""
+    needed = [(f"agent.{name}", jax.ShapeDtypeStruct((4,), np.float32)) for name in names]
+    late = [name for name in names if name.endswith("rest")]
+    arrays = [np.full((2, 4), 7.0, np.float32) for _ in range(len(names) - len(late))]
+    filled = former_checkpoints.fill_up(needed, arrays)
+    assert [array.shape for array in filled] == [(2, 4)] * 3
+    assert [bool(array.any()) for array in filled] == [name not in late for name in names]
+    assert former_checkpoints.fill_up(needed, filled) is filled
+    before_visits = former_checkpoints.fill_up(needed, arrays[:-1])
+    assert len(before_visits) == (3 if "episode_visits" in names else len(arrays) - 1)
 
 
 def test_what_was_told_by_another_name_is_summed_up_anew():

@@ -78,7 +78,7 @@ def test_an_environment_of_ones_own_needs_no_options(write):
 WRONG_FACTS = [
     *(("points", value) for value in (..., None, [], "x", ["x"], [{"learning_rate": "x"}])),
     *(("status", value) for value in (..., None)),
-    *(("seconds", value) for value in (None, "x", [], True)),
+    *(("seconds", value) for value in (None, "x", [], True, 10**400)),
     *((name, None) for name in ("best_step", "memory", "started", "resumed_at", "versions", "device", "members")),
     *((name, "x") for name in ("members", "steps_per_second", "cut_evaluations", "time_limit", "episodes", "steps")),
     ("memory", {"state_mib": None}),
@@ -89,7 +89,7 @@ WRONG_FACTS = [
 @pytest.mark.parametrize(("name", "value"), WRONG_FACTS)
 def test_facts_of_a_wrong_kind_are_one_line(name, value, write):
     path = write("run.json", name, value)
-    told = rf"run\.json: got {{'{name}': .*}}; restore it, or let `kousoku resume` make it again from a checkpoint$"
+    told = rf"run\.json: got {{'{name}': .*; restore it, or let `kousoku resume` make it again from a checkpoint$"
     for look in (ks.load, ks.compare):
         with pytest.raises(ConfigError, match=told):
             look(path)

@@ -52,7 +52,7 @@ def tell(run: Run) -> None:
     from ..viz.lines import result_lines
 
     facts, record = run.record.facts, run.record
-    agents, speed = plural(facts["members"], "agent"), readable(facts["steps_per_second"])
+    agents, speed = plural(record.num_members, "agent"), readable(facts["steps_per_second"])
     episodes = f"{readable(facts['episodes'])} {noun(facts['episodes'], 'episode')}"
     print(f"{facts['status']}: {agents} x {facts['steps']} steps in {facts['seconds']:.2f} s", end=" ")
     print(f"({speed} steps/s, {episodes})")

@@ -291,7 +291,7 @@ def _spelled_out(text: str, name: str, documented: object) -> str:
         found = getattr(sys.modules.get(f"{package}.{reference[1]}"), reference[2], None)
         if inspect.isfunction(found):
             return _own_described(found).get(name, reference[0])
-        return ", ".join(found) if isinstance(found, (Mapping, tuple)) else reference[0]
+        return ", ".join(map(str, found)) if isinstance(found, (Mapping, tuple)) else reference[0]
 
     return REFERENCE.sub(meant, text)
 

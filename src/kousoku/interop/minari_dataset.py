@@ -98,7 +98,8 @@ def _episodes(data: Any, observations: _Reader, actions: _Reader) -> list[dict[s
         for episode in data.iterate_episodes():
             made.append(_transitions(observations, actions, episode))
     except Exception as error:  # of any kind: Minari's, h5py's and Arrow's
-        which = next(iter(getattr(data, "episode_indices", ())[len(made) :]), len(made))
+        indices = getattr(data, "episode_indices", None)
+        which = len(made) if indices is None or len(made) >= len(indices) else indices[len(made)]
         own = isinstance(error, ConfigError)
         field, why = (error.field, error.fix) if own else ("dataset", f"it cannot be read, {error!r}")
         raise ConfigError(field, getattr(data, "id", None), f"episode {which}: {why}") from error

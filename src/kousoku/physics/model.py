@@ -81,8 +81,19 @@ class PartlyVaried:
     def __init__(self, constants: np.ndarray, rows: Mapping[int, Array]) -> None:
         self.constants, self.rows = constants, rows
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.constants.shape
+
     def __getitem__(self, i: int) -> np.ndarray | Array:
         return self.rows[i] if i in self.rows else self.constants[i]
+
+    def __jax_array__(self) -> Array:
+        """Returns all rows as one array [n, m]."""
+        array = jnp.asarray(self.constants, jnp.result_type(*self.rows.values()))
+        for number, values in self.rows.items():
+            array = array.at[number].set(values)
+        return array
 
 
 class Model(eqx.Module):
@@ -136,7 +147,18 @@ class Model(eqx.Module):
         for name, found in new.items():
             if name in ("body_mass", "body_inertia") and not isinstance(found, dict):
                 self._check_weights(name, found)
-        return Model(self.structure, self.constants, self.names, {**self.varied, **new})
+        return Model(self.structure, self.constants, self.names, self.varied | {n: self._over(n, new[n]) for n in new})
+
+    def _over(self, name: str, new: Array | dict[int, Array]) -> Array | dict[int, Array]:
+        """Returns what takes the place of numbers that vary already: rows go over them."""
+        before = self.varied.get(name)
+        if before is None or not isinstance(new, dict):
+            return new
+        if isinstance(before, dict):
+            return before | new
+        for number, values in new.items():
+            before = before.at[number].set(values)
+        return before
 
     def _checked(self, name: str, value: Any) -> Array | dict[int, Array]:
         """Returns numbers, or some rows of them, that can stand for the model's.
@@ -152,9 +174,9 @@ class Model(eqx.Module):
                 name, value, f"give an array of shape {shape}; rows may be given of {' and '.join(BY_ROWS)}"
             )
         for number in value:
-            if type(number) is not int or not 0 < number < shape[0]:
+            if not isinstance(number, (int, np.integer)) or not 0 < number < shape[0]:
                 raise ConfigError(f"row of {name}", number, f"give the number of a body, 1 to {shape[0] - 1}")
-        return {number: _checked(f"{name}[{number}]", given, shape[1:]) for number, given in value.items()}
+        return {int(number): _checked(f"{name}[{number}]", given, shape[1:]) for number, given in value.items()}
 
     def _check_weights(self, name: str, numbers: Array) -> None:
         """Refuses a body that moves without mass or inertia, its own or of what is fixed to it; as MuJoCo's compiler.

@@ -219,24 +219,6 @@ def _listed(name: str, values: Any) -> Sequence[float]:
     return listed
 
 
-def check_distinct(name: str, values: Iterable[float], held: Iterable[Any]) -> None:
-    """Refuses two values of a sweep's number that are one to the program.
-
-    Args:
-        name: of the number.
-        values: all that it is to have.
-        held: what the program has of each.
-
-    Raises:
-        ConfigError: naming both.
-    """
-    firsts: dict[Any, float] = {}
-    for value, number in zip(values, map(np.asarray, held), strict=True):
-        first = firsts.setdefault(number.item(), value)
-        if first is not value:
-            raise ConfigError(f"sweep[{name!r}]", value, f"{number.dtype} holds it as {first!r}; give each number once")
-
-
 def _names(field: str, names: Any) -> tuple[str, ...]:
     """Returns a list of names as a tuple.
 

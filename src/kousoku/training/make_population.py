@@ -11,7 +11,7 @@ from ..collectors.streams import member_key
 from ..core.agent import Agent
 from ..core.sweep_names import of_agent
 from ..ops.trees import rows, to_device
-from .config import TrainConfig, check_distinct
+from .config import TrainConfig
 from .population import MemberNumbers, PointEnvs, Population, is_leaf_number
 
 
@@ -19,15 +19,11 @@ def make_population(agent: Agent, envs: PointEnvs, config: TrainConfig) -> Popul
     """Makes all members of a run: point 0 with every seed, point 1 with every seed, ...
 
     Raises:
-        ConfigError: for a sweep over a name that is no number of the agent, a value that it refuses, or two values that
-            are one to float32.
+        ConfigError: for a sweep over a name that is no number of the agent, or a value that it refuses.
     """
     seeds = np.arange(config.seeds) if isinstance(config.seeds, int) else np.asarray(config.seeds)
     agents = [_at_point(agent, point) for point in config.points]
     parts = [eqx.partition(each, is_leaf_number) for each in agents]
-    for name, values in of_agent(config.sweep).items():
-        with np.errstate(over="ignore"):
-            check_distinct(name, values, np.asarray(values, np.float32))
     stacked = jax.tree.map(lambda *leaves: np.asarray(leaves, np.float32), *[numbers for numbers, _ in parts])
     seed, point = np.tile(seeds, len(agents)), np.repeat(np.arange(len(agents)), len(seeds))
     numbers = MemberNumbers(

@@ -15,7 +15,7 @@ from ..core.errors import ConfigError
 from ..core.point_names import point_texts
 from ..core.sweep_names import env_name, is_of_env
 from ..ops.trees import rows
-from .config import TrainConfig, check_distinct
+from .config import TrainConfig
 from .env_numbers import env_maker, reader
 from .io import tree_io
 from .population import PointEnvs
@@ -30,8 +30,8 @@ def point_envs(env: Env, env_config: Mapping[str, Any], config: TrainConfig) -> 
         config: what is swept.
 
     Raises:
-        ConfigError: for a name that is no number of the environment, a value that it refuses, two that are one to the
-            program, or values that change more than numbers.
+        ConfigError: for a name that is no number of the environment, a value that it refuses, or values that change
+            more than numbers.
     """
     names = [name for name in config.sweep if is_of_env(name)]
     if not names:
@@ -46,19 +46,9 @@ def point_envs(env: Env, env_config: Mapping[str, Any], config: TrainConfig) -> 
     parts = [partition_env(each) for each in made]
     for setting, part in zip(settings, parts, strict=True):
         _check_alike((settings[0], parts[0]), (setting, part))
-    for name, read in readers.items():
-        check_distinct(name, config.sweep[name], map(_on_device, map(read, config.sweep[name])))
     index = np.array([place[values] for values in points])
     own, arrays = _split([arrays for arrays, _ in parts])
     return PointEnvs(tuple(made[i] for i in index), rows(own, index), arrays)
-
-
-def _on_device(value: Any) -> Any:
-    """Returns a number as a program holds it; a whole one as it is."""
-    if isinstance(value, int):
-        return value
-    array = np.asarray(value)
-    return array.astype(jax.dtypes.canonicalize_dtype(array.dtype))
 
 
 def _check_alike(first: tuple[dict[str, float], Any], other: tuple[dict[str, float], Any]) -> None:

@@ -107,13 +107,14 @@ class SuiteManipulator(SuiteArm):
         (kind,) = between(kind_key, 1, 0.0, 1.0)
         low = jnp.array([-0.5, 0.0, 0.0], jnp.float32)
         anywhere = between(object_key, 3, low, jnp.array([0.5, 0.7, 2.0 * math.pi], jnp.float32))
-        in_hand, at_target = kind < IN_HAND, kind < IN_HAND + IN_TARGET
-        place = jnp.where(in_hand, self._in_hand(qpos), jnp.where(at_target, target, anywhere))
+        in_hand, placed = kind < IN_HAND, kind < IN_HAND + IN_TARGET
+        place = jnp.where(in_hand, self._in_hand(qpos), jnp.where(placed, target, anywhere))
 
         qvel = jnp.zeros((self.model.nv,), jnp.float32) if before is None else before
-        x, *_ = where = addresses(self.model, self._object_joints)
+        where = addresses(self.model, self._object_joints)
         (speed,) = between(speed_key, 1, -5.0, 5.0)
-        qvel = qvel.at[x].set(jnp.where(at_target, qvel[x], speed))
+        x = where[0]
+        qvel = qvel.at[x].set(jnp.where(placed, qvel[x], speed))
         return Beginning(qpos.at[jnp.asarray(where)].set(place), qvel, numbers=self._placed(target))
 
     def _in_hand(self, qpos: Float[Array, " nq"]) -> Float[Array, "3"]:

@@ -89,7 +89,7 @@ class SuiteEnv(Env):
     Attributes:
         n_sub_steps: time steps of the physics in a step.
         touch_sensors: names of the sites whose touch sensors are observed.
-        begins_touching: whether anything may touch at first; where not, they need not be asked.
+        begins_touching: whether anything may touch at first; where not, the sensors are not computed at first.
         marker: the name of the geom that shows where the goal is.
         settling_steps: time steps of the physics before an episode.
         time_limit: steps until an episode is truncated.

@@ -25,7 +25,7 @@ class Leaf(NamedTuple):
         shape, dtype: of ours.
         start: their first whole number, which is taken off theirs; None where it is 0, or they are no indices.
         count: how many whole numbers there are, of indices; None of others.
-        what: its values are, for messages.
+        what: what its values are called in messages.
     """
 
     path: tuple[Any, ...]

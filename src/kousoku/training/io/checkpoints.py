@@ -20,6 +20,7 @@ import shutil
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -171,11 +172,11 @@ def kept(run: Path, which: str | int) -> Checkpoint:
         ConfigError: if there is no such one, naming those that there are, or it is damaged.
     """
     found = _folders(run / FOLDER)
-    best, steps = _best(found), [int(folder.name) for folder in found]
+    best, steps = _best(found), {int(folder.name): folder for folder in found}  # of two of one step the newer one
     if which == "best" and best is not None:
         folder = best
     elif which in steps:
-        folder = found[steps.index(which)]
+        folder = steps[int(which)]
     else:
         named = ([] if best is None else [f"'best' ({int(best.name)})"]) + [str(step) for step in steps]
         raise ConfigError("checkpoint", which, f"there are {', '.join(named)}" if named else f"{run} has none")
@@ -333,6 +334,10 @@ def _folders(parent: Path) -> list[Path]:
 
 def _prune(parent: Path, keep: int) -> None:
     """Removes all checkpoints but the last ones and the best."""
+    found = _folders(parent)
+    for older, newer in pairwise(found):
+        if int(older.name) == int(newer.name):
+            _remove(older)
     found = _folders(parent)
     best = _best(found)
     for folder in (folder for folder in found[:-keep] if folder != best):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -23,16 +25,13 @@ BUFFER = "data.buffer"
 BUFFER_ALONE = range(2, 8)
 """Formats in which it was all that its collector kept."""
 
-BEGINS_AT_ZERO = (
-    "metrics.",
-    "data.estimates.",
-    "agent.actor_metrics",
-    "agent.episode_visits",
-    "agent.rest",
-    "agent.arms.rest",
-    "agent.mean_rest",
-    "slots.return_rest",
+AGENT_BEGINS_AT_ZERO = (
+    ("agent.rest", "agent.arms.rest", "agent.mean_rest"),
+    ("agent.episode_visits",),
+    ("agent.actor_metrics",),
 )
+"""The same of an agent's state: what came last first."""
+BEGINS_AT_ZERO = ("metrics.", "data.estimates.", "slots.return_rest", *chain(*AGENT_BEGINS_AT_ZERO))
 """Where what a former checkpoint does not have begins at zero."""
 
 
@@ -59,6 +58,22 @@ def upgrade(leaves: list[Leaf], needed: list[Leaf]) -> list[Leaf]:
         if path == "slots.whole":
             found.setdefault(path, (kind, np.ones_like(array)))
     return [(path, *rest) for path, rest in found.items() if path in wanted or not path.startswith("metrics.")]
+
+
+def fill_up(needed: list[tuple[str, Any]], arrays: list[np.ndarray]) -> list[np.ndarray]:
+    """Returns the arrays of the agents' states that a run folder has without names, with those that came later at zero.
+
+    Args:
+        needed: path, and shape and dtype of one member, of each array that there is today, in the same order.
+        arrays: those of the folder [members, ...]; if it is others that they lack, they stay as they are.
+    """
+    added: list[str] = []
+    for names in AGENT_BEGINS_AT_ZERO:
+        added += [path for path, _ in needed if path.startswith(names)]
+        if added and len(arrays) + len(added) == len(needed):
+            members, given = len(arrays[0]), iter(arrays)
+            return [np.zeros((members, *x.shape), x.dtype) if path in added else next(given) for path, x in needed]
+    return arrays
 
 
 def place_in(format: int, path: str) -> str:

@@ -17,8 +17,9 @@ from ...core.errors import ConfigError
 from ...ops.schedules import in_run
 from ..evaluation.evaluate import FinalState
 from ..population import Population
+from . import former_checkpoints
 from .env_config import check_same
-from .tree_io import from_arrays
+from .tree_io import from_arrays, paths
 
 
 def rebuild_both(config: dict[str, Any], agent: Agent | None, env: Env | None) -> tuple[Agent, Env]:
@@ -117,4 +118,9 @@ def rebuild_final_state(population: Population, leaves: list[np.ndarray]) -> Fin
     agent, env = population.agent(0), population.env(0)  # a sweep gives numbers where these may have none
     key = jax.eval_shape(lambda: jax.random.key(0))
     one = jax.eval_shape(lambda key: FinalState(agent.init(env.spec, key), env.reset(key)[0]), key)
+    needed = [
+        (f"agent.{path}", leaf) for path, leaf in zip(paths(one.agent_state), jax.tree.leaves(one[0]), strict=True)
+    ]
+    agents = len(needed) - (len(jax.tree.leaves(one)) - len(leaves))
+    leaves = [*former_checkpoints.fill_up(needed, leaves[:agents]), *leaves[agents:]]
     return from_arrays(f"{describe(agent)['id']} on this environment", population.size, one, leaves)

@@ -295,8 +295,8 @@ def _check_facts(folder: Path, facts: dict[str, Any]) -> None:
     if facts.get("format") not in KNOWN:
         wrong = {name: told for name, told in wrong.items() if name in ("status", "steps")}
     if wrong:
-        fix = "restore it, or let `kousoku resume` make it again from a checkpoint"
-        raise ConfigError(str(folder / FACTS), wrong, fix)
+        anew = ", or let `kousoku resume` make it again from a checkpoint" if checkpoints.is_there(folder) else ""
+        raise ConfigError(str(folder / FACTS), wrong, f"restore it{anew}")
 
 
 def _read(read: Callable[[Path], T], path: Path) -> T:

@@ -8,6 +8,8 @@ from typing import Any
 
 from ...core.errors import is_number
 
+LARGEST = 10**300
+"""Of whole numbers that are read as real ones."""
 IsRight = Callable[[Any], bool]
 """Whether something read from JSON is of the right kind."""
 
@@ -19,7 +21,7 @@ def _is_whole(told: Any) -> bool:
 
 def _is_finite(told: Any) -> bool:
     """Returns whether this is a number that can be written out."""
-    return is_number(told) and math.isfinite(told)
+    return is_number(told) and abs(told) < math.inf and not (isinstance(told, int) and abs(told) > LARGEST)
 
 
 def _is_text(told: Any) -> bool:

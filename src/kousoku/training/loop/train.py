@@ -29,6 +29,7 @@ from ..guards.memory_check import check_episodes, check_memory
 from ..guards.schedule_ends import tell_early_ends, tell_spent_rates
 from ..guards.trace_check import check_not_traced
 from ..guards.transfers import check_transfers
+from ..guards.twin_settings import check_twin_settings
 from ..io import checkpoints, compile_cache, files, folder_lock, provenance, run_folder, tree_io
 from ..io.checkpoints import Checkpoint
 from ..io.files import Location
@@ -93,6 +94,8 @@ def train(
     check_memory(agent, envs, members, recording)
     check_episodes("eval_episodes", env, members, episodes_at_end(config, members))
     population = make_population(agent, envs, config)
+    if resume is None:
+        check_twin_settings(env, env_config, config)
     _check_history(config, recording, env, members)
     loop = make_loop(agent, population, config)
     asked = config_json(agent, config, env_config) | told
