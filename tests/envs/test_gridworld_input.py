@@ -36,7 +36,7 @@ def refusal(map, **options) -> str:
         (np.array([["S", "."], [".", "G."]]), "map[1, 1]: got 'G.'; a cell is one character"),
         (
             "S\t.\n.\tG",
-            "map row 0 column 1: got '\\t'; use '.' floor, '#' wall, 'S' start, 'G' goal, 'P' pit, 'C' cliff",
+            "map row 0: got 'S\\t.'; there is a tab in it, which is no cell; write each cell",
         ),
         (["S.", "..G"], "map row 1: got '..G'; every row needs 2 cells like row 0"),
         ("S.G\n..", "map row 1: got '..'; every row needs 3 cells like row 0"),

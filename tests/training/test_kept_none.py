@@ -17,6 +17,14 @@ ASKED = {"steps": 600, "record_every": 100, "eval_episodes": 2, "out": "run", "p
 WHY = "it has no checkpoint to go on from, and would begin again in the place of what it has, {} steps"
 
 
+@pytest.fixture(autouse=True)
+def a_terminal():
+    """SIGINT interrupts, as in a terminal; what runs in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def contents():
     """Every file's bytes."""
     return {file: file.read_bytes() for file in Path("run").rglob("*") if file.is_file()}

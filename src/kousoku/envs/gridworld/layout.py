@@ -127,12 +127,12 @@ def check_wind(field: str, wind: Sequence[float], width: int) -> tuple[int, ...]
 
 
 def _check_even(field: str, grid: Map, rows: list[str]) -> None:
-    """Refuses rows of several lengths: the first one with blanks that nobody sees, or that is unlike row 0.
+    """Refuses tabs, and rows of several lengths: the first one with blanks that nobody sees, or that is unlike row 0.
 
     Raises:
         ConfigError: naming the row.
     """
-    if len({len(row) for row in rows}) == 1:
+    if len({len(row) for row in rows}) == 1 and not any("\t" in row for row in rows):
         return
     for r, line in enumerate(_lines(grid) if isinstance(grid, str) else grid):
         blanks = len(line) - len(line.rstrip())
