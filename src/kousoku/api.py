@@ -210,9 +210,9 @@ def resume(
     made_agent, made_env, asked = asked_again(path, config, agent, env, **changes)
     made_agent = made_agent.for_env(made_env.spec)
     check_agent(made_agent, config)
-    why_not = _why_not_on(folder, facts, asked.steps) if run_folder.is_whole(folder) else None
+    why_not = _why_not_on(folder, facts, asked.steps)
     if why_not is not None:
-        if steps is None and not (folder / viz.REPORT).is_file():
+        if steps is None and run_folder.is_whole(folder) and not (folder / viz.REPORT).is_file():
             with folder_lock.locked(place.here):  # and away with what a process that was killed has left of its own
                 return _with_report(load(place.here, agent=agent, env=env))
         raise ConfigError("resume", str(path), why_not)
@@ -228,12 +228,12 @@ def resume(
 
 
 def _why_not_on(folder: Path, facts: Mapping[str, Any], steps: int) -> str | None:
-    """Says why a run whose files are all there cannot go on to so many steps; None if it can.
+    """Says why a run cannot go on to so many steps; None if it can, or if what is missing of its end is made again.
 
     Without a checkpoint it could only begin again, and write over what it has.
     """
     done = facts.get("steps", 0)
-    if facts.get("status") == "finished" and done >= steps:
+    if facts.get("status") == "finished" and done >= steps and run_folder.is_whole(folder):
         return f"it has come to its end, {done} steps; ask for more steps"
     if facts.get("status", run_folder.UNFINISHED) == run_folder.UNFINISHED or not _cannot_go_on(folder, done):
         return None

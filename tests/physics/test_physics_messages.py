@@ -255,7 +255,9 @@ def test_a_file_that_is_not_there_is_told_where_it_is_named(asset, file):
     tag, attribute = asset.split()[0], next(part for part in asset.split() if part.startswith("file"))
     name, _, value = attribute.partition("=")
     told = refusal(mjcf(BALL.format(""), head=head))
-    assert told == f"""line 4, <{tag} name='m'>: got "{name}={value[1:-1]!r}"; there is no file {file}"""
+    assert (
+        told == f"""line 4, <{tag} name='m'>: got "{name}={value[1:-1]!r}"; there is no file {file} that can be read"""
+    )
 
 
 def test_a_description_of_another_kind_is_told_how_to_come_in():

@@ -70,6 +70,13 @@ def test_a_run_that_has_ended_is_not_begun_over_either(capsys):
         ks.resume("run")
 
 
+@pytest.mark.parametrize("file", ["picture.json", "tables.npz"])
+def test_a_run_whose_end_is_not_whole_is_not_begun_over_either(file, capsys):
+    ks.train(*OF, **ASKED, keep_checkpoints=0)
+    Path("run", file).unlink()
+    stays_as_it_is(600, capsys)
+
+
 def test_the_report_of_a_run_that_was_stopped_is_made_where_it_is_missing():
     ks.train(*OF, **ASKED, on_report=lambda report: report.step == 300, keep_checkpoints=0)
     Path("run/report.html").unlink()

@@ -143,7 +143,7 @@ class Model(eqx.Module):
             ConfigError: for an unknown name, another shape, integers, and numbers that no mechanism has.
         """
         check_keys("number of the model", numbers, self.constants)
-        new = {name: self._checked(name, value) for name, value in numbers.items()}
+        new = {name: self._all_or_rows(name, value) for name, value in numbers.items()}
         for name, found in new.items():
             if name in ("body_mass", "body_inertia") and not isinstance(found, dict):
                 self._check_weights(name, found)
@@ -160,7 +160,7 @@ class Model(eqx.Module):
             before = before.at[number].set(values)
         return before
 
-    def _checked(self, name: str, value: Any) -> Array | dict[int, Array]:
+    def _all_or_rows(self, name: str, value: Any) -> Array | dict[int, Array]:
         """Returns numbers, or some rows of them, that can stand for the model's.
 
         Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -13,8 +14,9 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ...physics import Model
 from ..locomotion.starts import between
 from ..locomotion.world import World
+from .randomizers import draw_without_contact
 from .rewards import norm, tolerance
-from .suite import Look, SuiteEnv
+from .suite import Beginning, Look, SuiteEnv
 
 JOINTS = ("arm_root", "arm_shoulder", "arm_elbow", "arm_wrist", "finger", "fingertip", "thumb", "thumbtip")
 CLOSE = 0.01
@@ -33,6 +35,19 @@ class SuiteArm(SuiteEnv):
         "thumbtip_touch",
     )
     begins_touching: ClassVar[bool] = False
+
+    @abstractmethod
+    def drawn(self, key: PRNGKeyArray, before: Float[Array, " nv"] | None) -> Beginning:
+        """Draws how an episode may begin, and perhaps does not: things may touch.
+
+        Args:
+            key: of this draw.
+            before: the velocities of the draw before, None at first.
+        """
+
+    def begin(self, key: PRNGKeyArray) -> Beginning:
+        """Bends the arm anyhow, and puts all things somewhere such that nothing touches."""
+        return draw_without_contact(self.model, self.drawn, key)
 
     def felt(self, look: Look) -> dict[str, Float[Array, "..."]]:
         """Returns what the arm knows of itself: sine and cosine of each joint, velocities, and what it touches."""

@@ -17,7 +17,6 @@ from ..locomotion.starts import between
 from ..locomotion.world import Still, World
 from .arm import SuiteArm, addresses, bent_anyhow, distance, is_close, planar_pose
 from .models import suite_model, without
-from .randomizers import draw_without_contact
 from .suite import Beginning, Look
 
 IN_HAND = 0.1
@@ -53,10 +52,6 @@ class SuiteManipulator(SuiteArm):
     def mechanism(self) -> Model:
         """Returns the arm and the things of this task."""
         return suite_model("manipulator", self._with_props)
-
-    def begin(self, key: PRNGKeyArray) -> Beginning:
-        """Bends the arm anyhow, and puts object and target somewhere such that nothing touches."""
-        return draw_without_contact(self.model, self._drawn, key)
 
     def observe(self, look: Look) -> dict[str, Float[Array, "..."]]:
         """Returns what the arm feels, and where the hand, the object and the target are."""
@@ -97,8 +92,8 @@ class SuiteManipulator(SuiteArm):
         kept = {self._object, self._target} | ({self._receptacle} if self.insert else set())
         without(root, "body", PROPS - kept)
 
-    def _drawn(self, key: PRNGKeyArray, before: Float[Array, " nv"] | None) -> Beginning:
-        """Draws how an episode may begin, and perhaps does not: things may touch."""
+    def drawn(self, key: PRNGKeyArray, before: Float[Array, " nv"] | None) -> Beginning:
+        """Draws arm, object, target and what is around it."""
         arm_key, target_key, kind_key, object_key, speed_key = jax.random.split(key, 5)
         qpos = bent_anyhow(self.model, arm_key)
         widest = math.pi / 3.0 if self.insert else math.pi

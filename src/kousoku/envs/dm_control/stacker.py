@@ -14,7 +14,6 @@ from ..fields import count, limit
 from ..locomotion.starts import between
 from .arm import CLOSE, SuiteArm, addresses, bent_anyhow, distance, planar_pose
 from .models import suite_model, without
-from .randomizers import draw_without_contact
 from .rewards import tolerance
 from .suite import Beginning, Look
 
@@ -47,10 +46,6 @@ class SuiteStacker(SuiteArm):
         """Returns the arm and as many boxes."""
         return suite_model("stacker", self._with_boxes)
 
-    def begin(self, key: PRNGKeyArray) -> Beginning:
-        """Bends the arm anyhow, and puts boxes and target somewhere such that nothing touches."""
-        return draw_without_contact(self.model, self._drawn, key)
-
     def observe(self, look: Look) -> dict[str, Float[Array, "..."]]:
         """Returns what the arm feels, and where the hand, the boxes and the target are."""
         target = look.world.xpos("target")
@@ -79,8 +74,8 @@ class SuiteStacker(SuiteArm):
     def _with_boxes(self, root: ElementTree.Element) -> None:
         without(root, "body", [f"box{i}" for i in range(self.num_boxes, MOST)])
 
-    def _drawn(self, key: PRNGKeyArray, before: Float[Array, " nv"] | None) -> Beginning:
-        """Draws how an episode may begin, and perhaps does not: things may touch."""
+    def drawn(self, key: PRNGKeyArray, before: Float[Array, " nv"] | None) -> Beginning:
+        """Draws arm, boxes and target."""
         arm_key, box_key, target_key = jax.random.split(key, 3)
         where = addresses(self.model, [f"{box}_{axis}" for box in self._boxes for axis in "xzy"])
         low = jnp.tile(jnp.array([0.1, 0.0, 0.0], jnp.float32), self.num_boxes)

@@ -187,7 +187,7 @@ def _newton_step(
         dot([a - b for a, b in zip(nums(before.Ma), problem.smooth.qfrc_smooth, strict=True)], search),
         dot(Mv, search),
     )
-    unsure = total(r * absolute(d) for r, d in zip(rounding, search, strict=bool(rounding)))
+    unsure = total(r * absolute(d) for r, d in zip(rounding, search, strict=True)) if rounding else ZERO
     alpha = Num(line.minimize(slope, unsure, _value(scale * slope * -0.5 < Num(problem.model.tolerance)), dtype))
     end = [[v + alpha * w for v, w in zip(vs, ws, strict=True)] for vs, ws in zip(jaref, jv, strict=True)]
     qacc = [a + alpha * d for a, d in zip(nums(before.qacc), search, strict=True)]

@@ -126,10 +126,13 @@ def _refuse_missing_file(document: Document, said: str) -> None:
         ConfigError: if there is such an element.
     """
     missing = re.search(r"Error opening file '([^']*)'", said)
-    for element in document.all_elements() if missing else ():
+    if missing is None:
+        return
+    for element in document.all_elements():
         for name, value in element.attributes.items():
-            if missing and name.startswith("file") and value and missing[1].endswith(value):
-                raise ConfigError(element.location, f"{name}={shorten(value)}", f"there is no file {missing[1]}")
+            if name.startswith("file") and value and missing[1].endswith(value):
+                fix = f"there is no file {missing[1]} that can be read"
+                raise ConfigError(element.location, f"{name}={shorten(value)}", fix)
 
 
 def _likeliest(document: Document, said: str, name: str, line: int | None) -> list[Element]:
@@ -150,7 +153,7 @@ def _likeliest(document: Document, said: str, name: str, line: int | None) -> li
     words = re.findall(r"\w+", said.replace("bodies", "body").replace("keyframe", "key"))
     scores = [(e.tag in words, e.tag != "mujoco") for e in here]
     likely = [e for e, score in zip(here, scores, strict=True) if score == max(scores)]
-    wrong, unknown = (re.search(rf"{what} '([^']*)'", said) for what in ("unrecognized attribute:", "unknown .*?"))
+    wrong, unknown = (re.search(rf"{what}'([^']*)'", said) for what in ("unrecognized attribute: ", "unknown .*?"))
     naming = [e for e in likely if wrong and wrong[1] in e.attributes]
     return naming or [e for e in here if unknown and unknown[1] in e.attributes.values()] or likely
 

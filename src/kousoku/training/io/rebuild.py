@@ -118,9 +118,9 @@ def rebuild_final_state(population: Population, leaves: list[np.ndarray]) -> Fin
     agent, env = population.agent(0), population.env(0)  # a sweep gives numbers where these may have none
     key = jax.eval_shape(lambda: jax.random.key(0))
     one = jax.eval_shape(lambda key: FinalState(agent.init(env.spec, key), env.reset(key)[0]), key)
-    needed = [
-        (f"agent.{path}", leaf) for path, leaf in zip(paths(one.agent_state), jax.tree.leaves(one[0]), strict=True)
-    ]
-    agents = len(needed) - (len(jax.tree.leaves(one)) - len(leaves))
-    leaves = [*former_checkpoints.fill_up(needed, leaves[:agents]), *leaves[agents:]]
+    needed = list(
+        zip((f"agent.{path}" for path in paths(one.agent_state)), jax.tree.leaves(one.agent_state), strict=True)
+    )
+    of_agents = len(leaves) - len(jax.tree.leaves(one.env_state))
+    leaves = [*former_checkpoints.fill_up(needed, leaves[:of_agents]), *leaves[of_agents:]]
     return from_arrays(f"{describe(agent)['id']} on this environment", population.size, one, leaves)
