@@ -128,8 +128,6 @@ def save(run: Path, checkpoint: Checkpoint, keep: int) -> None:
         if isinstance(error, OSError):
             raise OSError(error.errno, f"{error.strerror}; {what_is_left(run)}", str(target)) from error
         raise
-    if before.exists():
-        _remove(before)
     _prune(parent, keep)
 
 
@@ -333,7 +331,7 @@ def _folders(parent: Path) -> list[Path]:
 
 
 def _prune(parent: Path, keep: int) -> None:
-    """Removes all checkpoints but the last ones and the best."""
+    """Removes all checkpoints but the last ones and the best, and of two of one step the older one."""
     found = _folders(parent)
     for older, newer in pairwise(found):
         if int(older.name) == int(newer.name):
