@@ -15,7 +15,17 @@ import mujoco
 import numpy as np
 import pytest
 from fast_compile import FAST_COMPILE
-from physics_contacts import EXACT, ITERATED, LYING, agree, anywhere, completed, rows_of
+from physics_contacts import (
+    BY_ELLIPSOIDS,
+    EXACT,
+    ITERATED,
+    LYING,
+    agree,
+    anywhere,
+    completed,
+    rows_of,
+    several_ways_out,
+)
 from physics_models import compiled
 from physics_states import pushing, set_state
 
@@ -171,6 +181,8 @@ def test_contacts_are_those_of_mujoco(pair, kind):
         model = scene(pair, i % 5, margin)
         pose = poses(kind, rng)
         data, wanted = theirs(model, pose)
+        if several_ways_out(pair, model.geom_size, wanted):
+            continue
         touched += len(wanted) > 0
         tolerance, distance = ITERATED.get(pair, (EXACT, EXACT))
         if agree(
@@ -184,10 +196,11 @@ def test_contacts_are_those_of_mujoco(pair, kind):
                 break
         else:
             pytest.fail(f"{pose.tolist()} {margin=}\n{ours(pair, model, data)}\n{wanted}")
-    assert touched > KINDS[kind] // 4
+    assert touched > KINDS[kind] // (8 if pair in BY_ELLIPSOIDS else 4)
 
 
-ORDERED = {name: pair for name, pair in zip(NAMES, COLLISION_FUNCTIONS, strict=True) if pair != LYING}
+UNORDERED = (LYING, *BY_ELLIPSOIDS)
+ORDERED = {name: pair for name, pair in zip(NAMES, COLLISION_FUNCTIONS, strict=True) if pair not in UNORDERED}
 
 
 @pytest.mark.by_default("plane_box", "box_box")
@@ -361,8 +374,11 @@ LONG = ((GeomType.BOX, GeomType.BOX), (GeomType.CAPSULE, GeomType.BOX))
 @pytest.mark.full("covered")
 @pytest.mark.parametrize(
     "pair",
-    [pytest.param(pair, marks=[pytest.mark.full("more cases")] * (pair in LONG)) for pair in COLLISION_FUNCTIONS],
-    ids=NAMES,
+    [
+        pytest.param(pair, marks=[pytest.mark.full("more cases")] * (pair in LONG), id=name)
+        for name, pair in zip(NAMES, COLLISION_FUNCTIONS, strict=True)
+        if pair not in BY_ELLIPSOIDS
+    ],
 )
 def test_gradients_are_finite_and_those_of_the_function(pair):
     """Finite at all poses, the special ones too; at random ones as finite differences say, one or two edges apart."""

@@ -69,7 +69,9 @@ TOUCHING = {
     "a hill by name": (text(HILL.format("hill", SHOWN) + moving(BALL), PAIR.format("hill", "ball")), ("pair 'p'",),
                        "hfield-sphere"),
     "by name": (text(SEEN_ONLY + FLOOR, PAIR.format("hull", "floor")), ("pair 'p'",), "plane-mesh"),
-    "without names": (text(moving(ELLIPSOID) + moving(ELLIPSOID, body="b")), ("geom", "geom"), "ellipsoid-ellipsoid"),
+    "without names": (
+        text(moving(ELLIPSOID) + moving('<geom type="cylinder" size=".1 .1"/>', body="b")), ("geom", "geom"),
+        "ellipsoid-cylinder"),
     "beside what is only seen": (
         text(f'<geom type="ellipsoid" size=".1 .1 .1" {SHOWN}/>' + moving(ELLIPSOID.replace(" ", ' name="e" ', 1))
              + moving(BALL.replace("size", 'type="box" size=".1 .1 .1" mass'), body="b")),

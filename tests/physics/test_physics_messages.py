@@ -279,8 +279,17 @@ def test_an_option_that_is_not_had_is_to_be_left_out():
         assert f"the engine does not do this; leave {name} out; it has integrator" in told
 
 
-def test_a_sphere_deep_in_an_ellipsoid_is_refused_where_c_has_another_depth():
-    shapes = '<geom type="ellipsoid" size=".1 .2 .15"/><body pos=".16 .1 .05"><freejoint/><geom size=".1"/></body>'
+@pytest.mark.parametrize(
+    ("shape", "what"),
+    [
+        ("sphere", "a sphere that may touch an ellipsoid"),
+        ("capsule", "a capsule that may touch an ellipsoid"),
+        ("ellipsoid", "ellipsoids that may touch"),
+    ],
+)
+def test_what_is_deep_in_an_ellipsoid_is_refused_where_c_has_another_depth(shape, what):
+    geom = f'<geom type="{shape}" size=".1 .1 .1"/>'
+    shapes = f'<geom type="ellipsoid" size=".1 .2 .15"/><body pos=".16 .1 .05"><freejoint/>{geom}</body>'
     model = f'<mujoco><option><flag {{}}="disable"/></option><worldbody>{shapes}</worldbody></mujoco>'
-    assert "nativeccd off, and a sphere that may touch an ellipsoid" in refusal(model.format("nativeccd"))
+    assert f"nativeccd off, and {what}" in refusal(model.format("nativeccd"))
     assert load(model.format("multiccd")).ngeom == 2

@@ -11,9 +11,24 @@ from kousoku.physics.collision.geom import GeomType
 
 EXACT = 1e-9
 LYING = (GeomType.CAPSULE, GeomType.CYLINDER)
+BY_ELLIPSOIDS = ((GeomType.CAPSULE, GeomType.ELLIPSOID), (GeomType.ELLIPSOID, GeomType.ELLIPSOID))
 # C finds these by iteration: how far its points and normals, and distances, are from the true ones, at its smallest
 # tolerance. Where a capsule lies on a cylinder's end, distances follow the normal.
-ITERATED = {(GeomType.SPHERE, GeomType.ELLIPSOID): (5e-5, EXACT), LYING: (1e-4, 5e-7)}
+ITERATED = {
+    (GeomType.SPHERE, GeomType.ELLIPSOID): (5e-5, EXACT),
+    **dict.fromkeys(BY_ELLIPSOIDS, (1e-4, EXACT)),
+    LYING: (1e-4, 5e-7),
+}
+
+
+def several_ways_out(pair: tuple[GeomType, GeomType], sizes: np.ndarray, rows: np.ndarray) -> bool:
+    """Whether one is so deep in an ellipsoid that there may be several ways out, of which ours is not the shortest."""
+    capsule = pair[0] == GeomType.CAPSULE
+    return (
+        pair in BY_ELLIPSOIDS
+        and len(rows) > 0
+        and bool(rows[0, 0] + sizes[0, 0] * capsule < -0.5 * sizes[int(capsule) :].min())
+    )
 
 
 def rows_of(contact: Any) -> np.ndarray:

@@ -278,6 +278,11 @@ def atan2(y: Num, x: Num) -> Num:
     return Num(math.atan2(y.value, x.value)) if x.known and y.known else Num(_bind(lax.atan2_p, y, x))
 
 
+def held(x: Num) -> Num:
+    """Returns x, which derivatives take for a constant."""
+    return x if x.known else Num(lax.stop_gradient(x.value))
+
+
 def _cast_like(x: Num, like: Num) -> Any:
     """Returns the value of x, in the dtype of `like` if x is known."""
     return np.asarray(x.value, like.value.dtype)[()] if x.known else x.value

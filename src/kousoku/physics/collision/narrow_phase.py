@@ -10,6 +10,8 @@ from .box_box import box_box
 from .capsule_box import capsule_box
 from .capsule_capsule import capsule_capsule
 from .capsule_cylinder import capsule_cylinder
+from .capsule_ellipsoid import capsule_ellipsoid
+from .ellipsoid_ellipsoid import ellipsoid_ellipsoid
 from .geom import CollisionFunction, GeomType
 from .planes import plane_box, plane_capsule, plane_cylinder, plane_ellipsoid, plane_sphere
 from .sphere_box import sphere_box
@@ -28,7 +30,9 @@ COLLISION_FUNCTIONS: dict[tuple[GeomType, GeomType], CollisionFunction] = {
     (GeomType.SPHERE, GeomType.CYLINDER): sphere_cylinder,
     (GeomType.SPHERE, GeomType.BOX): sphere_box,
     (GeomType.CAPSULE, GeomType.CAPSULE): capsule_capsule,
+    (GeomType.CAPSULE, GeomType.ELLIPSOID): capsule_ellipsoid,
     (GeomType.CAPSULE, GeomType.CYLINDER): capsule_cylinder,
     (GeomType.CAPSULE, GeomType.BOX): capsule_box,
+    (GeomType.ELLIPSOID, GeomType.ELLIPSOID): ellipsoid_ellipsoid,
     (GeomType.BOX, GeomType.BOX): box_box,
 }

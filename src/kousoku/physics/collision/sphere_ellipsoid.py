@@ -22,11 +22,11 @@ ROUNDING = 1e-5
 def sphere_ellipsoid(sphere: GeomInfo, ellipsoid: GeomInfo) -> list[ContactPoint]:
     """Returns one point."""
     centre, size = ellipsoid.local(sphere.frame.pos), ellipsoid.size
-    distance, outwards = _nearest(centre, size)
+    distance, outwards = distance_to_ellipsoid(centre, size)
     return [sphere_contact(sphere.frame.pos, sphere.size[0], distance, -(ellipsoid.frame.mat @ outwards))]
 
 
-def _nearest(point: Vec, size: list[Num]) -> tuple[Num, Vec]:
+def distance_to_ellipsoid(point: Vec, size: list[Num]) -> tuple[Num, Vec]:
     """Returns a point's signed distance from the surface, and the direction away from it, in the ellipsoid's frame."""
     least = minimum(minimum(size[0], size[1]), size[2])
     excess = [(a - least) * (a + least) for a in size]

@@ -129,15 +129,22 @@ def _joined(types: Sequence[GeomType]) -> str:
 def _check_points(compiled: Any, model: Model, locator: ElementLocator) -> None:
     """Refuses flags without which MuJoCo finds other points, where it finds them by iteration.
 
-    Where a capsule lies on a cylinder it has one point or five then, and ours are always two. A sphere that is in an
-    ellipsoid has another depth and normal.
+    Where a capsule lies on a cylinder it has one point or five then, and ours are always two. What is in an ellipsoid
+    has another depth and normal.
 
     Raises:
         ConfigError: naming the flag.
     """
     lying = (GeomType.CAPSULE, GeomType.CYLINDER), "a capsule that may lie on a cylinder", "two points there"
-    deep = (GeomType.SPHERE, GeomType.ELLIPSOID), "a sphere that may touch an ellipsoid", "the nearest points there"
-    for flag, cases in {"multiccd": (lying,), "nativeccd": (lying, deep)}.items():
+    deep = [
+        ((shape, GeomType.ELLIPSOID), what, "the nearest points there")
+        for shape, what in (
+            (GeomType.SPHERE, "a sphere that may touch an ellipsoid"),
+            (GeomType.CAPSULE, "a capsule that may touch an ellipsoid"),
+            (GeomType.ELLIPSOID, "ellipsoids that may touch"),
+        )
+    ]
+    for flag, cases in {"multiccd": [lying], "nativeccd": [lying, *deep]}.items():
         bit = int(getattr(mujoco().mjtDisableBit, f"mjDSBL_{flag.upper()}", 0))
         for pair, what, ours in cases:
             if compiled.opt.disableflags & bit and pair in type_pairs(model):
