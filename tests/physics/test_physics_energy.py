@@ -57,17 +57,19 @@ SWING = mjcf(
 
 
 @pytest.mark.by_default("hinge", "tendons")
-@pytest.mark.parametrize("name", ["springs", "tendons", "hinge", "actuators_site", "ant"])
+@pytest.mark.parametrize(
+    "name", ["springs", "tendons", "tendons_spatial", "tendons_round", "hinge", "actuators_site", "ant"]
+)
 def test_energy_is_cs(name):
     theirs = compiled(name)
     model, oracle = from_mujoco(theirs), Oracle(theirs)
     for state in states(theirs, 4, seed=4):
         wanted = oracle.forward(state)["energy"]
         qpos, k = nums(state.qpos), frames_of(model, nums(state.qpos))
-        mass_matrix = crb(model, com_pos(model, k))
+        com = com_pos(model, k)
         ours = (
-            potential(model, k, tendons(model, qpos), qpos).value,
-            kinetic(mass_matrix, nums(state.qvel)).value,
+            potential(model, k, tendons(model, k, com, qpos), qpos).value,
+            kinetic(crb(model, com), nums(state.qvel)).value,
         )
         np.testing.assert_allclose(ours, wanted, rtol=EXACT, atol=EXACT)
 

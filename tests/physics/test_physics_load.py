@@ -71,9 +71,9 @@ FEATURES = [
     (mjcf(HINGE.format('solreflimit="1 -1"')), "line 4, <joint name='hinge'>: got 'jnt_solref 1 -1'"),
     (mjcf(HINGE.format('solreffriction="1 -1"')), "line 4, <joint name='hinge'>: got 'dof_solref 1 -1'"),
     (
-        mjcf('<site name="a"/><site name="b" pos="1 0 0"/>', tail='<tendon>\n<spatial name="rope"><site site="a"/>'
-        '<site site="b"/></spatial></tendon>'),
-        "line 7, <spatial name='rope'>: got 'tendon through a site'; the engine has joint",
+        mjcf('<site name="a"/><site name="b" pos="1 0 0"/>', tail='<tendon>\n<spatial name="rope" armature="1">'
+        '<site site="a"/><site site="b"/></spatial></tendon>'),
+        "line 7, <spatial name='rope'>: got 'armature of a tendon'",
     ),
     (
         mjcf(HINGE.format(""), tail='<tendon><fixed name="rope" armature="1"><joint joint="hinge" coef="1"/>'

@@ -51,6 +51,7 @@ def branches(m: mujoco.MjModel) -> bool:
 
 
 JOINT, TRANSMISSION, DYNAMICS = mujoco.mjtJoint, mujoco.mjtTrn, mujoco.mjtDyn
+WRAP = mujoco.mjtWrap
 INTEGRATOR, FLAG = mujoco.mjtIntegrator, mujoco.mjtDisableBit
 IN_MODEL: dict[str, Callable[[mujoco.MjModel], bool]] = {
     "free": has("jnt_type", JOINT.mjJNT_FREE),
@@ -85,6 +86,10 @@ IN_MODEL: dict[str, Callable[[mujoco.MjModel], bool]] = {
     "transmission_tendon": has("actuator_trntype", TRANSMISSION.mjTRN_TENDON),
     "joint_force_range": has("jnt_actfrclimited"),
     "tendon": lambda m: m.ntendon > 0,
+    "tendon_site": has("wrap_type", WRAP.mjWRAP_SITE),
+    "tendon_pulley": has("wrap_type", WRAP.mjWRAP_PULLEY),
+    "tendon_sphere": has("wrap_type", WRAP.mjWRAP_SPHERE),
+    "tendon_cylinder": has("wrap_type", WRAP.mjWRAP_CYLINDER),
     "tendon_spring": has("tendon_stiffness"),
     "tendon_damping": has("tendon_damping"),
     "sensor": lambda m: m.nsensor > 0,
@@ -163,6 +168,7 @@ KINDS = {SMOOTH, CONSTRAINED, CONTACT}
 NOT_RANDOM = {"_".join(pair) for pair in CONVEX_PAIRS if "sphere" not in pair} | {
     *("equality_inactive", "equality_sites", "equality_tendon", "exclude", "flag_eulerdamp_off", "flag_refsafe_off"),
     *("joint_force_range", "pair", "sensor", "transmission_site"),
+    *("tendon_site", "tendon_pulley", "tendon_sphere", "tendon_cylinder"),
 }
 
 

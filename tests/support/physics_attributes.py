@@ -74,6 +74,11 @@ ROPES = """<tendon><fixed name="r" {}><joint joint="a" coef="1"/><joint joint="b
   <fixed name="q"><joint joint="b" coef="1"/></fixed></tendon>
   <actuator><motor tendon="r" gear="2"/></actuator><sensor><tendonpos tendon="r"/></sensor>"""
 
+CABLE = """<tendon><spatial name="r" {}><site site="w"/>{}<site site="t"/></spatial></tendon>
+  <actuator><motor tendon="r" gear="2"/></actuator><sensor><tendonpos tendon="r"/></sensor>"""
+POST = """><geom name="g" type="cylinder" size=".1 1" pos=".3 .1 .5" mass="0"/><site name="side" pos=".3 .5 .5"/"""
+"""What the way from w to t goes past."""
+
 
 def rows(tag: str, template: str, *attributes: str, base: str = "") -> list[Row]:
     """A row for each attribute: "name=value", and after a bar what it needs to have an effect."""
@@ -179,6 +184,19 @@ SAME = [
         "limited=false|range='-.1 .03'", "margin=.2|range='-.1 .03'", "solreflimit=.1 1|range='-.1 .03'",
         "solimplimit=.5 .6 .1|range='-.1 .03'", "class=e",
     ),
+    *rows(
+        "spatial", arm(tail=CABLE.format("@", "")), "stiffness=5", "damping=.5", "springlength=.1 .2|stiffness='5'",
+        "frictionloss=.5", f"solreffriction=.1 1|{RUB}", f"solimpfriction=.5 .6 .1|{RUB}", "range=1 1.1",
+        "limited=false|range='1 1.1'", "margin=.2|range='1 1.1'", "solreflimit=.1 1|range='1 1.1'",
+        "solimplimit=.5 .6 .1|range='1 1.1'", "class=e",
+    ),
+    Row("site", "site", *(arm(tail=CABLE.format("", f'<site site="{s}"/>' if s else "")) for s in ("s", ""))),
+    Row("pulley", "divisor", *(
+        arm(tail=CABLE.format("", f'<site site="s"/><pulley divisor="{n}"/><site site="s"/>')) for n in (3, 1))),
+    Row("geom", "geom", *(
+        arm(body=POST, tail=CABLE.format("", geom)) for geom in ('<geom geom="g"/>', ""))),
+    Row("geom", "sidesite", *(
+        arm(body=POST, tail=CABLE.format("", f'<geom geom="g" {side}/>')) for side in ('sidesite="side"', ""))),
     Row("fixed", "coef", arm(tail=ROPES.format("").replace("-.5", "2")), arm(tail=ROPES.format(""))),
     *rows(
         "actuator", motor("motor joint='a'"), "gear=3", "ctrlrange=-.5 .5", "ctrllimited=false|ctrlrange='-.5 .5'",

@@ -62,6 +62,12 @@ ARM = """
       </body>
     </body>
   </body>"""
+# What tendons to the arm's tip go round; on its outer side, as C finds ways along the inner one to 1e-6 only.
+ROLLERS = """
+  <site name="over" pos="0.05 0.02 1.45"/>
+  <geom name="post" type="cylinder" size="0.1 0.5" pos="0.3 0 1.2" euler="1.5 0.2 0"/>
+  <geom name="ball" size="0.12" pos="0.3 0 1.25"/>
+  <site name="beside" pos="0.3 0.05 1.6"/>"""
 
 MODELS = {
     "free_body": model(
@@ -277,6 +283,31 @@ MODELS = {
            <actuator>
              <motor tendon="t" gear="0.7"/><position tendon="u" kp="3"/><velocity tendon="v" kv="0.4"/>
            </actuator>""",
+    ),
+    "tendons_spatial": model(
+        CREATURE_FEATURES
+        + " tendon tendon_site tendon_pulley tendon_spring tendon_damping transmission_tendon actuator",
+        f"{CREATURE}<site name='hook' pos='.4 .3 1.4'/><site name='eye' pos='-.3 .2 1.2'/>",
+        """<tendon>
+             <spatial name="t" stiffness="20" springlength="0.1" damping="0.2">
+               <site site="hook"/><site site="base"/><site site="foot"/></spatial>
+             <spatial name="u" stiffness="3"><site site="hook"/><site site="base"/><pulley divisor="2"/>
+               <site site="base"/><site site="eye"/><pulley divisor="3"/><site site="eye"/><site site="foot"/></spatial>
+           </tendon>
+           <actuator><motor tendon="t" gear="2"/><position tendon="u" kp="3"/></actuator>""",
+        head=NO_CONTACT,
+    ),
+    "tendons_round": model(
+        "smooth hinge tendon tendon_site tendon_sphere tendon_cylinder tendon_spring transmission_tendon actuator",
+        ARM + ROLLERS,
+        """<tendon>
+             <spatial name="t" stiffness="4" damping="0.1"><site site="over"/><geom geom="post"/><site site="tip"/>
+             </spatial>
+             <spatial name="u" stiffness="2"><site site="over"/><geom geom="ball" sidesite="beside"/><site site="tip"/>
+             </spatial>
+           </tendon>
+           <actuator><motor tendon="t" gear="0.7"/><position tendon="u" kp="3"/></actuator>""",
+        head=NO_CONTACT,
     ),
     "sensors": model(
         CREATURE_FEATURES + " actuator sensor",

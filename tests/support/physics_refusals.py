@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from physics_attributes import PAIR, ROPES, SENSES, arm, ball, motor, rows
+from physics_attributes import CABLE, PAIR, ROPES, SENSES, arm, ball, motor, rows
 
 
 def refused(tag: str, template: str, *given: str) -> list[tuple[str, str, str, str]]:
@@ -51,6 +51,12 @@ REFUSED = [
         "springyield=.1|stiffness='5'->plastic springs",
     ),
     *refused(
+        "spatial", arm(tail=CABLE.format("@", "")), "armature=.1->armature of a tendon",
+        "damping=1 2->damping by a polynomial",
+        "actuatorfrcrange=-1 1->limited actuator force", "stiffness=1 2->stiffness by a polynomial",
+        "springyield=.1|stiffness='5'->plastic springs",
+    ),
+    *refused(
         "actuator", motor("general joint='a'"), "armature=.1->armature of an actuator",
         "damping=.1->damping of an actuator", f"delay=.1|nsample='9'->{DELAY}", f"nsample=9|delay='.1'->{DELAY}",
         f"interp=linear|nsample='9' delay='.1'->{DELAY}", "dyntype=muscle->dynamics muscle", "dyntype=user->dynamics",
@@ -88,8 +94,6 @@ FLEX = """<flexcomp name="f" type="grid" count="2 2 2" spacing=".1 .1 .1" mass="
 # Whole elements that are refused, each after the element that it stands in: a model, and what is said of it.
 ELEMENTS = {
     "body/flexcomp": (f"<mujoco><worldbody>{FLEX}</worldbody></mujoco>", "flexible bodies"),
-    "tendon/spatial": (
-        arm(tail='<tendon><spatial><site site="s"/><site site="w"/></spatial></tendon>'), "through a site"),
     "actuator/orientation": (
         arm(joint='type="ball"', tail='<actuator><orientation joint="a" kp="1"/></actuator>'), "so3"),
     "actuator/pid": (motor("pid joint='a' kp='1' ki='1'").replace("@", ""), "pid"),
@@ -138,7 +142,7 @@ NOTHING = (
     # Of features that another row refuses.
     | group("option", "noslip_tolerance o_friction o_margin o_solimp o_solref sdf_initpoints sdf_iterations")
     | group("option", "sleep_tolerance")
-    | group("body", "sleep") | group("fixed", "actuatorfrclimited")
+    | group("body", "sleep") | group("fixed", "actuatorfrclimited") | group("spatial", "actuatorfrclimited")
     # Which contacts C lists, not which act.
     | group("geom", "gap") | group("pair", "gap")
     # What MuJoCo's compiler has done when the engine sees the model.

@@ -45,7 +45,8 @@ def energy(model: Model, state: State) -> tuple[Float[Array, ""], Float[Array, "
     check_state(model, state)
     qpos, qvel = nums(state.qpos), nums(state.qvel)
     k = kinematics(model, qpos)
-    both = [potential(model, k, tendons(model, qpos), qpos), kinetic(crb(model, com_pos(model, k)), qvel)]
+    com = com_pos(model, k)
+    both = [potential(model, k, tendons(model, k, com, qpos), qpos), kinetic(crb(model, com), qvel)]
     values = to_array(both, state.qpos.dtype)
     return values[0], values[1]
 

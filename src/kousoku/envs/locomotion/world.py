@@ -192,7 +192,7 @@ class Still:
 
     @cached_property
     def tendons(self) -> list[Tendon]:
-        return tendons(self.model, self._qpos)
+        return tendons(self.model, self.kinematics, self.com_pos, self._qpos)
 
     @cached_property
     def com_vel(self) -> ComVel:
@@ -201,8 +201,8 @@ class Still:
     @cached_property
     def actuation(self) -> Actuation:
         given = nums(np.zeros(self.model.nu))
-        k, com, fixed_tendons = self.kinematics, self.com_pos, self.tendons
-        return actuation(self.model, k, com, fixed_tendons, self._qpos, self._qvel, self._act, given)
+        k, com, all_tendons = self.kinematics, self.com_pos, self.tendons
+        return actuation(self.model, k, com, all_tendons, self._qpos, self._qvel, self._act, given)
 
     @property
     def cfrc_ext_moving(self) -> list[SpatialVec]:

@@ -83,7 +83,7 @@ OPTION_ENUMS = (
 )
 FIELD_ENUMS = (
     EnumField("eq_type", "mjtEq", "equality constraints: {}", "connect weld joint tendon"),
-    EnumField("wrap_type", "mjtWrap", "tendon through a {}", "joint"),
+    EnumField("wrap_type", "mjtWrap", "tendon through a {}", "joint pulley site sphere cylinder"),
     EnumField("actuator_trntype", "mjtTrn", "transmission to a {}", "joint jointinparent tendon site"),
     EnumField("actuator_dyntype", "mjtDyn", "actuator dynamics {}", "none integrator filter filterexact"),
     EnumField("actuator_gaintype", "mjtGain", "actuator gain {}", "fixed affine"),
@@ -137,12 +137,12 @@ ONE_FIELDS = (
 NONE_FIELDS = (UnsupportedField("body_mocapid", "mocap bodies"),)
 HAS = {
     "model": "rigid bodies with free, ball, slide and hinge joints; planes, spheres, capsules, boxes, cylinders and "
-    "ellipsoids; actuators, fixed tendons, equalities, contacts and sensors",
+    "ellipsoids; actuators, tendons through joints, sites, pulleys and round geoms, equalities, contacts and sensors",
     "flag": "energy and fwdinv, and all flags that switch something off",
     "option": ", ".join((*INT_OPTIONS, *FLOAT_OPTIONS)),
     "body": "bodies that stand or move on joints",
     "jnt": "springs, dampers, armature, dry friction and limits of joints, and gravity compensation of bodies",
-    "tendon": "springs, dampers, dry friction and limits of fixed tendons",
+    "tendon": "springs, dampers, dry friction and limits of tendons",
     "actuator": "gain, bias, dynamics, ranges and gears of actuators, each of one command and one force",
     "sensor": "what sensors tell of the present moment, and its cutoff",
     "geom": "friction, condim, margin, gap, priority, mixing, solref and solimp of contacts, and fluid forces of the "

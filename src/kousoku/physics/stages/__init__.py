@@ -3,7 +3,7 @@
     kinematics      frames of bodies                                        mj_kinematics
     com_pos         centres of mass, inertias, axes of motion               mj_comPos
     crb             the mass matrix                                         mj_makeM
-    tendon          lengths of fixed tendons                                mj_tendon
+    tendon          lengths of tendons, and what moves them                 mj_tendon
     com_vel         velocities of bodies                                    mj_comVel
     rne             Coriolis, centrifugal and gravity forces                mj_rne
     passive         springs, dampers, gravity compensation, fluid           mj_passive

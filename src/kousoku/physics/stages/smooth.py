@@ -62,13 +62,13 @@ def smooth(model: Model, qpos: Sequence[Num], qvel: Sequence[Num], act: Sequence
     k = kinematics(model, qpos)
     com = com_pos(model, k)
     qM = crb(model, com)
-    fixed_tendons = tendons(model, qpos)
+    all_tendons = tendons(model, k, com, qpos)
     vel = com_vel(model, com, qvel)
     qfrc_bias = rne(model, com, vel, qvel)
-    qfrc_passive = passive(model, k, com, vel, fixed_tendons, qpos, qvel)
-    a = actuation(model, k, com, fixed_tendons, qpos, qvel, act, ctrl)
+    qfrc_passive = passive(model, k, com, vel, all_tendons, qpos, qvel)
+    a = actuation(model, k, com, all_tendons, qpos, qvel, act, ctrl)
     qfrc_actuator = [ZERO] * model.nv if model.no_actuation else a.qfrc_actuator
     qfrc_smooth = [x - y + z for x, y, z in zip(qfrc_passive, qfrc_bias, qfrc_actuator, strict=True)]
     qLD = factor(mass_matrix_pattern(model), qM)
     qacc_smooth = qLD.solve(qfrc_smooth)
-    return Smooth(k, com, qM, fixed_tendons, vel, qfrc_bias, qfrc_passive, a, qLD, qfrc_smooth, qacc_smooth)
+    return Smooth(k, com, qM, all_tendons, vel, qfrc_bias, qfrc_passive, a, qLD, qfrc_smooth, qacc_smooth)

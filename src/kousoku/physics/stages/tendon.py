@@ -1,17 +1,36 @@
-"""Fixed tendons: weighted sums of joint positions (mj_tendon).
+"""Tendons: weighted sums of joint positions, or paths from site to site (mj_tendon).
+
+A path is straight between two sites, or goes round a geom between them. Behind a pulley it counts by the share that the
+pulley's divisor leaves.
 
 References:
-    MuJoCo documentation, XML reference, tendon/fixed.
+    MuJoCo documentation, XML reference, tendon/fixed and tendon/spatial.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 
-from ..algebra.scalar import Num, nums, total
+from ..algebra.scalar import ONE, ZERO, Bool, Num, logical_not, nums, row, total, where
+from ..algebra.vector import ZERO3, Vec
 from ..model import Model
-from .joints import joint
+from .apply_ft import wrench_at_com
+from .com_pos import ComPos
+from .joints import ancestors, joint, last_dof
+from .kinematics import Kinematics, geom_frame, site_frame
+from .wrapping import wrap
+
+
+class WrapType(IntEnum):
+    """MuJoCo's mjtWrap."""
+
+    JOINT = 1
+    PULLEY = 2
+    SITE = 3
+    SPHERE = 4
+    CYLINDER = 5
 
 
 @dataclass(frozen=True)
@@ -36,14 +55,95 @@ class Tendon:
             qfrc[d] = qfrc[d] + arm * force
 
 
-def tendons(model: Model, qpos: Sequence[Num]) -> list[Tendon]:
+@dataclass(frozen=True)
+class _Point:
+    """A point of a tendon's path: the body that carries it, and where it is in the world."""
+
+    body: int
+    pos: Vec
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A straight part of a tendon's path.
+
+    Attributes:
+        start, end: its ends.
+        share: of its length that counts.
+        counts: whether it is there.
+        round: how long the way round a geom is that follows, metres.
+    """
+
+    start: _Point
+    end: _Point
+    share: Num
+    counts: Bool = True
+    round: Num = ZERO
+
+
+def tendons(model: Model, k: Kinematics, com: ComPos, qpos: Sequence[Num]) -> list[Tendon]:
     """Returns all tendons at the joint positions `qpos` [nq]."""
-    coefficients = nums(model.wrap_prm)
     found = []
     for i in range(model.ntendon):
         first = int(model.tendon_adr[i])
         wraps = range(first, first + int(model.tendon_num[i]))
-        tied = [joint(model, int(model.wrap_objid[w])) for w in wraps]
-        length = total(coefficients[w] * qpos[j.qposadr] for w, j in zip(wraps, tied, strict=True))
-        found.append(Tendon(length, {j.dofadr: coefficients[w] for w, j in zip(wraps, tied, strict=True)}))
+        is_fixed = model.wrap_type[first] == WrapType.JOINT
+        found.append(_fixed(model, qpos, wraps) if is_fixed else _spatial(model, k, com, wraps))
     return found
+
+
+def _fixed(model: Model, qpos: Sequence[Num], wraps: range) -> Tendon:
+    coefficients = nums(model.wrap_prm)
+    tied = [joint(model, int(model.wrap_objid[w])) for w in wraps]
+    length = total(coefficients[w] * qpos[j.qposadr] for w, j in zip(wraps, tied, strict=True))
+    return Tendon(length, {j.dofadr: coefficients[w] for w, j in zip(wraps, tied, strict=True)})
+
+
+def _spatial(model: Model, k: Kinematics, com: ComPos, wraps: range) -> Tendon:
+    length, jac = ZERO, {}
+    for part in _parts(model, k, wraps):
+        distance, direction = (part.end.pos - part.start.pos).norm_and_unit()
+        length = length + where(part.counts, distance + part.round, 0.0) * part.share
+        for d, arm in _arms(model, com, part.start, part.end, direction).items():
+            jac[d] = jac.get(d, ZERO) + where(part.counts, arm, 0.0) * part.share
+    return Tendon(length, dict(sorted(jac.items())))
+
+
+def _parts(model: Model, k: Kinematics, wraps: range) -> Iterator[_Part]:
+    """Yields the straight parts of a path, with what lies round a geom behind each."""
+    share, last, between = ONE, None, None
+    for w in wraps:
+        kind, number = WrapType(int(model.wrap_type[w])), int(model.wrap_objid[w])
+        if kind == WrapType.PULLEY:
+            share, last = 1.0 / nums(model.wrap_prm)[w], None
+        elif kind == WrapType.SITE:
+            point = _Point(int(model.site_bodyid[number]), site_frame(model, k, number).pos)
+            if last is not None and between is None:
+                yield _Part(last, point, share)
+            elif last is not None and between is not None:
+                yield from _round(model, k, last, point, share, between)
+            last, between = point, None
+        else:
+            between = w
+
+
+def _round(model: Model, k: Kinematics, start: _Point, end: _Point, share: Num, w: int) -> Iterator[_Part]:
+    """Yields the parts of a path past a geom: two with a way round it between them, or a straight one."""
+    geom, side = int(model.wrap_objid[w]), round(float(model.constants["wrap_prm"][w]))
+    beside = site_frame(model, k, side).pos if side >= 0 else None
+    is_sphere, radius = model.wrap_type[w] == WrapType.SPHERE, row(model.geom_size, geom)[0]
+    way = wrap(start.pos, end.pos, geom_frame(model, k, geom), radius, bool(is_sphere), beside)
+    body = int(model.geom_bodyid[geom])
+    yield _Part(start, _Point(body, way.first), share, way.touches, way.length)
+    yield _Part(_Point(body, way.last), end, share, way.touches)
+    yield _Part(start, end, share, logical_not(way.touches))
+
+
+def _arms(model: Model, com: ComPos, start: _Point, end: _Point, direction: Vec) -> dict[int, Num]:
+    """Returns how fast each degree of freedom moves the ends away from each other; what moves both does not."""
+    chains = [set(ancestors(model, last_dof(model, point.body))) for point in (start, end)]
+    arms = {}
+    for point, own, other, sign in ((start, *chains, -1.0), (end, *reversed(chains), 1.0)):
+        wrench = wrench_at_com(com, model, point.body, point.pos, direction * sign, ZERO3)
+        arms |= {d: com.cdof[d].dot(wrench) for d in own - other}
+    return arms
