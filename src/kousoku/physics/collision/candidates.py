@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...core.errors import ConfigError
 from ..algebra.scalar import MINVAL, Num, logical_and, maximum, minimum, nums, total, where
 from ..model import Model
 from .narrow_phase import COLLISION_FUNCTIONS, GeomType
+from .reach import NUMBERS, is_out_of_reach
 
 LEAST_FRICTION = 1e-5
 """MuJoCo's mjMINMU."""
@@ -45,8 +47,8 @@ def candidates(model: Model) -> list[Candidate]:
     """Returns all pairs that the model's filters let through, and those that it names."""
     if model.no_contact or model.no_constraint:
         return []
-    named = [_named(model, p, int(a), int(b)) for p, (a, b) in enumerate(_named_pairs(model))]
-    return named + [_mixed(model, int(a), int(b)) for a, b in _free_pairs(model)]
+    named = [_named(model, p, a, b) for p, (a, b) in enumerate(_named_pairs(model).tolist())]
+    return named + [_mixed(model, a, b) for a, b in _free_pairs(model).tolist() if _may_touch(model, a, b)]
 
 
 def geom_types(model: Model, candidate: Candidate) -> tuple[GeomType, GeomType]:
@@ -66,13 +68,37 @@ def first_unsupported(model: Model) -> tuple[int, int, int | None] | None:
     """Returns two geoms that may touch and that there is no collision function for, and which pair of the file names
     them, if one does; None if there are no such geoms.
     """
-    missing = [kinds for kinds in type_pairs(model) if kinds not in COLLISION_FUNCTIONS]
-    if not missing:
+    if all(kinds in COLLISION_FUNCTIONS for kinds in type_pairs(model)):
         return None
     named = _named_pairs(model)
-    pairs = np.concatenate([named, _free_pairs(model)])
-    first = int(np.flatnonzero((model.geom_type[pairs][:, None] == np.array(missing)).all(axis=2).any(axis=1))[0])
-    return int(pairs[first, 0]), int(pairs[first, 1]), first if first < len(named) else None
+    for p, (a, b) in enumerate(np.concatenate([named, _free_pairs(model)]).tolist()):
+        if not _has_function(model, a, b) and (p < len(named) or not is_out_of_reach(model, a, b)):
+            return a, b, p if p < len(named) else None
+    return None
+
+
+def _has_function(model: Model, a: int, b: int) -> bool:
+    """Returns whether there is a collision function for two geoms."""
+    return (GeomType(int(model.geom_type[a])), GeomType(int(model.geom_type[b]))) in COLLISION_FUNCTIONS
+
+
+def _may_touch(model: Model, a: int, b: int) -> bool:
+    """Returns whether two geoms are looked at.
+
+    Not so are those without a collision function, which are out of each other's reach, else a model is not loaded.
+
+    Raises:
+        ConfigError: if they are so by numbers that are leaves.
+    """
+    if _has_function(model, a, b):
+        return True
+    for number in NUMBERS:
+        if number in model.varied:
+            names = dict(model.names)["geom"]
+            which = " and ".join(names[g] or f"geom {g}" for g in (a, b))
+            fix = f"leave them as they are: {which} cannot touch so, and the engine has no contacts of the two"
+            raise ConfigError(number, "other numbers", fix)
+    return False
 
 
 def _by_type(model: Model, pairs: np.ndarray) -> np.ndarray:
