@@ -231,9 +231,11 @@ def test_places_are_those_of_included_files(tmp_path):
         tmp_path,
         main="<mujoco>\n<include file='parts/arm.xml'/></mujoco>",
         parts__arm=f"<mujoco>\n<include file='motor.xml'/><worldbody>\n\n{HINGE.format('')}</worldbody></mujoco>",
-        parts__motor="<mujoco><actuator>\n\n<muscle joint='hinge' lengthrange='0 1'/></actuator></mujoco>",
+        parts__motor="<mujoco><actuator>\n\n<dcmotor joint='hinge' motorconst='1' resistance='1'/></actuator></mujoco>",
     )
-    assert refusal(main).startswith("parts/motor.xml, line 3, <muscle>: got 'actuator dynamics muscle'; the engine has")
+    assert refusal(main).startswith(
+        "parts/motor.xml, line 3, <dcmotor>: got 'actuator dynamics dcmotor'; the engine has"
+    )
     # MuJoCo looks in the main file's folder first.
     write(tmp_path, motor="<mujoco><actuator>\n\n\n<motor joint='hinge'/></actuator></mujoco>")
     assert load(main).nu == 1

@@ -80,6 +80,7 @@ IN_MODEL: dict[str, Callable[[mujoco.MjModel], bool]] = {
     "integrator": has("actuator_dyntype", DYNAMICS.mjDYN_INTEGRATOR),
     "filter": has("actuator_dyntype", DYNAMICS.mjDYN_FILTER),
     "filterexact": has("actuator_dyntype", DYNAMICS.mjDYN_FILTEREXACT),
+    "muscle": has("actuator_gaintype", mujoco.mjtGain.mjGAIN_MUSCLE),
     "transmission_joint": has("actuator_trntype", TRANSMISSION.mjTRN_JOINT),
     "transmission_joint_in_parent": has("actuator_trntype", TRANSMISSION.mjTRN_JOINTINPARENT),
     "transmission_site": has("actuator_trntype", TRANSMISSION.mjTRN_SITE),
@@ -168,7 +169,7 @@ KINDS = {SMOOTH, CONSTRAINED, CONTACT}
 NOT_RANDOM = {"_".join(pair) for pair in CONVEX_PAIRS if "sphere" not in pair} | {
     *("equality_inactive", "equality_sites", "equality_tendon", "exclude", "flag_eulerdamp_off", "flag_refsafe_off"),
     *("joint_force_range", "pair", "sensor", "transmission_site"),
-    *("tendon_site", "tendon_pulley", "tendon_sphere", "tendon_cylinder"),
+    *("muscle", "tendon_site", "tendon_pulley", "tendon_sphere", "tendon_cylinder"),
 }
 
 

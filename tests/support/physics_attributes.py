@@ -102,6 +102,9 @@ PAIR = '<contact><pair geom1="floor" geom2="ball" @/></contact>'
 STACKED = ball(flag="@", own='/><body pos="0 0 .15"><joint type="slide" axis="0 0 1"/><geom size=".1"/></body><site')
 
 
+MUSCLE = ".75 1.05 -1 200 .5 1.6 1.5 1.3 1.2"
+
+
 def motor(kind: str) -> str:
     return arm(tail=f'<actuator><{kind} name="m" @/></actuator><sensor><actuatorfrc actuator="m"/></sensor>')
 
@@ -201,6 +204,16 @@ SAME = [
     *rows(
         "actuator", motor("motor joint='a'"), "gear=3", "ctrlrange=-.5 .5", "ctrllimited=false|ctrlrange='-.5 .5'",
         "forcerange=-.2 .2", "forcelimited=false|forcerange='-.2 .2'", "class=e",
+    ),
+    *rows(
+        "actuator", motor("muscle joint='a'"), "timeconst=.05 .2", "tausmooth=.5", "range=.5 1.2", "force=30",
+        "scale=50", "lmin=.85", "lmax=1.1", "vmax=.3", "fpmax=3", "fvmax=1.8", base="lengthrange='-.2 .4'",
+    ),
+    Row("actuator", "lengthrange", *(
+        motor(f"muscle joint='a' lengthrange='{ends}'").replace("@", "") for ends in ("-.2 .4", "-1 2"))),
+    *rows(
+        "actuator", motor("general joint='a' lengthrange='-.2 .4'"), "dyntype=muscle|dynprm='.1 .2'",
+        f"gaintype=muscle|gainprm='{MUSCLE}' dyntype='muscle'", f"biastype=muscle|biasprm='{MUSCLE}' gear='1.5'",
     ),
     Row("actuator", "joint", *(arm(tail=f'<actuator><motor joint="{j}"/></actuator>') for j in "ab")),
     Row("actuator", "jointinparent", *(

@@ -19,7 +19,7 @@ ONE = 'vertex="0 0 0 1 0 0 0 1 0 0 0 1"'
 LYING = """<mujoco><option><flag @/></option><worldbody><geom type="cylinder" size=".2 .1"/><body pos="0 0 .145">
   <freejoint/><geom type="capsule" size=".05 .1" euler="0 90 0"/></body></worldbody></mujoco>"""
 MESH = f'<asset><mesh name="m" {ONE}/></asset>'
-DELAY, MUSCLE = "delay of an actuator", ".75 1.05 -1 200 .5 1.6 1.5 1.3 1.2"
+DELAY = "delay of an actuator"
 REFUSED = [
     *refused(
         "option", arm(option="@"), "integrator=discrete->integrator discrete", "noslip_iterations=3->noslip iterations",
@@ -59,10 +59,7 @@ REFUSED = [
     *refused(
         "actuator", motor("general joint='a'"), "armature=.1->armature of an actuator",
         "damping=.1->damping of an actuator", f"delay=.1|nsample='9'->{DELAY}", f"nsample=9|delay='.1'->{DELAY}",
-        f"interp=linear|nsample='9' delay='.1'->{DELAY}", "dyntype=muscle->dynamics muscle", "dyntype=user->dynamics",
-        f"gaintype=muscle|lengthrange='0 1' gainprm='{MUSCLE}'->gain muscle",
-        f"biastype=muscle|lengthrange='0 1' biasprm='{MUSCLE}'->bias muscle",
-        "lengthrange=0 1|dyntype='muscle'->dynamics muscle",
+        f"interp=linear|nsample='9' delay='.1'->{DELAY}", "dyntype=user->dynamics",
         "actdim=2|dyntype='user'->dynamics user",
     ),
     ("actuator", "cranksite", arm(tail='<actuator><general slidersite="t" cranksite="s" cranklength="1"/></actuator>'),
@@ -97,7 +94,6 @@ ELEMENTS = {
     "actuator/orientation": (
         arm(joint='type="ball"', tail='<actuator><orientation joint="a" kp="1"/></actuator>'), "so3"),
     "actuator/pid": (motor("pid joint='a' kp='1' ki='1'").replace("@", ""), "pid"),
-    "actuator/muscle": (motor("muscle joint='a' lengthrange='0 1'").replace("@", ""), "muscle"),
     "actuator/adhesion": (motor("adhesion body='a' ctrlrange='0 1'").replace("@", ""), "transmission to a body"),
     "actuator/dcmotor": (motor("dcmotor joint='a' motorconst='.1' resistance='1'").replace("@", ""), "dcmotor"),
     **{

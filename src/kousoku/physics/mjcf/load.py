@@ -40,7 +40,10 @@ FLOATS = {
     "dof": ("armature", "damping", "frictionloss", "solref", "solimp", "invweight0"),
     "geom": ("pos", "quat", "size", "friction", "margin", "gap", "solmix", "solref", "solimp", "rbound"),
     "site": ("pos", "quat", "size"),
-    "actuator": ("gainprm", "biasprm", "dynprm", "gear", "ctrlrange", "forcerange", "actrange", "length0"),
+    "actuator": (
+        "gainprm", "biasprm", "dynprm", "gear", "ctrlrange", "forcerange", "actrange", "length0",
+        "lengthrange", "acc0",
+    ),
     "tendon": (
         "stiffness", "damping", "frictionloss", "lengthspring", "range", "margin", "solref_lim", "solimp_lim",
         "solref_fri", "solimp_fri", "invweight0", "length0",

@@ -11,7 +11,7 @@
     smooth          all of these, and the acceleration without constraints  mj_fwdAcceleration
 
 `joints.py` has MuJoCo's joint types and walks along the kinematic tree, `apply_ft.py` turns forces at points into
-generalised forces.
+generalised forces. `wrapping.py` is how tendons go round geoms, `muscle.py` what muscles pull with.
 
 References:
     MuJoCo documentation, Computation, "Simulation pipeline".

@@ -33,6 +33,7 @@ from ..model import Model
 from .com_pos import ComPos
 from .joints import JointType, ancestors, joint, joints, last_dof
 from .kinematics import Frame, Kinematics, site_frame
+from .muscle import muscle_bias, muscle_dynamics, muscle_gain
 from .tendon import Tendon
 
 
@@ -52,6 +53,11 @@ class DynamicsType(IntEnum):
     INTEGRATOR = 1
     FILTER = 2
     FILTER_EXACT = 3
+    MUSCLE = 4
+
+
+FIXED, AFFINE, MUSCLE = range(3)
+"""MuJoCo's mjtGain, as far as it is supported; of mjtBias the first is none."""
 
 
 @dataclass(frozen=True)
@@ -131,11 +137,16 @@ def _force(model: Model, i: int, signal: Num, length: Num, velocity: Num) -> tup
     """Returns an actuator's force, and its derivative with respect to the velocity."""
     gain, bias = row(model.actuator_gainprm, i), row(model.actuator_biasprm, i)
     factor, force_vel = gain[0], ZERO
-    if model.actuator_gaintype[i] == 1:
+    if model.actuator_gaintype[i] == AFFINE:
         factor = factor + gain[1] * length + gain[2] * velocity
         force_vel = gain[2] * signal
+    if model.actuator_gaintype[i] == MUSCLE:
+        factor, factor_vel = muscle_gain(model, i, length, velocity)
+        force_vel = factor_vel * signal
     force = factor * _nearest_turn(model, i, signal, length)
-    if model.actuator_biastype[i] == 1:
+    if model.actuator_biastype[i] == MUSCLE:
+        force = force + muscle_bias(model, i, length)
+    if model.actuator_biastype[i] == AFFINE:
         force = force + bias[0] + bias[1] * length + bias[2] * velocity
         force_vel = force_vel + bias[2]
     if model.actuator_forcelimited[i]:
@@ -161,7 +172,7 @@ def _turn_length(model: Model, i: int) -> Num:
     A servo's bias takes back what its gain gives; MuJoCo recognises servos so too.
     """
     parts = _angle_gears(model, i)
-    if parts is None or model.actuator_gaintype[i] != 0 or model.actuator_biastype[i] != 1:
+    if parts is None or model.actuator_gaintype[i] != FIXED or model.actuator_biastype[i] != AFFINE:
         return ZERO
     straight, turns = (total(g * g for g in row(model.actuator_gear, i)[part]) for part in parts)
     difference = absolute(row(model.actuator_gainprm, i)[0] + row(model.actuator_biasprm, i)[1])
@@ -191,6 +202,8 @@ def _clip_force(force: Num, force_vel: Num, ends: list[Num]) -> tuple[Num, Num]:
 def _act_dot(model: Model, i: int, command: Num, activation: Num) -> Num:
     if model.actuator_dyntype[i] == DynamicsType.INTEGRATOR:
         return command
+    if model.actuator_dyntype[i] == DynamicsType.MUSCLE:
+        return muscle_dynamics(model, i, command, activation)
     difference = _nearest_turn(model, i, command, activation) - activation
     return difference / maximum(row(model.actuator_dynprm, i)[0], MINVAL)
 
