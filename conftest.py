@@ -5,7 +5,9 @@ run again.
 """
 
 import gc
+import itertools
 import os
+import re
 from pathlib import Path
 
 from fast_compile import fast_compile_flags, is_quick, share_contexts
@@ -74,17 +76,18 @@ FULL_ONLY = (
 """Other pages whose examples take long and are tested elsewhere as well: they run in the full tests."""
 
 
+gc.set_threshold(100_000, 50, 100)  # little of what is imported, collected and tested is garbage
+
+
 def pytest_collection_finish():
     """What was imported and collected stays: no search for garbage need look at it again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(100_000, 50, 100)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish():
     """What the tests left is searched for garbage once, and not ten times, as pytest does before it ends."""
-    gc.unfreeze()
     gc.collect()
     gc.freeze()
 
@@ -115,6 +118,16 @@ def pytest_runtest_makereport(item, call):
             'takes so long by @pytest.mark.slow_because("...")'
         )
     return report
+
+
+TESTS = itertools.count()
+
+
+@pytest.fixture
+def tmp_path(request, tmp_path_factory):
+    """An empty folder, as pytest's own, which looks at those of all tests before for a number that is free."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    return tmp_path_factory.mktemp(f"{name}{next(TESTS)}", numbered=False)
 
 
 @pytest.fixture(autouse=True)

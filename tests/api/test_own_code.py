@@ -84,27 +84,34 @@ def folder(tmp_path_factory):
     return made
 
 
-def test_ids_of_ones_own_are_known_to_every_command(folder):
-    q = "train q_learning Walk-v0 --steps 600 --seeds 2 --out run"
-    trained, evaluated, listed, guessed, helped = told(
+TRAIN = "train q_learning Walk-v0 --steps 600 --seeds 2 --out run"
+
+
+@pytest.fixture(scope="module")
+def trained_and_more(folder):
+    """What is told of a run with an environment and an agent of one's own, which is then in the folder."""
+    return told(
         folder,
-        f"{q} --import walk.py",
+        f"{TRAIN} --import walk.py",
         "evaluate run --episodes 4 --import ./walk.py",
         "list Walk-v0 --import=walk",
         "--import guess.py --import=walk.py train guess Walk-v0 --steps 100 --out other",
         "train q_learning GridWorld-v0 --help",
     )
+
+
+def test_ids_of_ones_own_are_known_to_every_command(folder, trained_and_more):
+    trained, evaluated, listed, guessed, helped = trained_and_more
     assert [trained[0], evaluated[0], listed[0], guessed[0]] == [0, 0, 0, 0], (trained, evaluated, listed, guessed)
     assert "greedy return: 0.970" in trained[1]
     assert "options       time_limit" in listed[1]
     assert "--import FILE" in helped[1]
-    assert f"kousoku {q} --import walk.py" in (folder / "run" / "config.json").read_text()
+    assert f"kousoku {TRAIN} --import walk.py" in (folder / "run" / "config.json").read_text()
 
 
-def test_a_run_folder_imports_nothing_and_says_what_to_do(folder):
-    (trained,) = told(folder, "train q_learning Walk-v0 --steps 100 --out alone --import walk.py")
-    assert trained[0] == 0
-    (evaluated,) = told(folder, "evaluate alone")
+def test_a_run_folder_imports_nothing_and_says_what_to_do(folder, trained_and_more):
+    assert trained_and_more[0][0] == 0
+    (evaluated,) = told(folder, "evaluate run")
     assert evaluated[0] == 2
     assert evaluated[2] == (
         "kousoku: env: got 'Walk-v0'; "

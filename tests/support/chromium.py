@@ -21,7 +21,14 @@ import numpy as np
 from PIL import Image
 
 PATIENCE = 120.0
-SOFTWARE = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+# Pages and drawings are made by the processor directly: only what asks for WebGL goes through the GPU that is played.
+SOFTWARE = (
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-gpu-rasterization",
+    "--disable-accelerated-2d-canvas",
+)
 # The browser reads from file 3 and writes to file 4.
 LAUNCH = """
 import fcntl, os, sys

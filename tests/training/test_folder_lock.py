@@ -151,5 +151,7 @@ def test_a_run_whose_folder_is_gone_leaves_the_one_that_took_its_name():
         ks.train("sarsa", "GridWorld-v0", steps=100, out="run", eval_episodes=2)
 
     with pytest.raises(FileNotFoundError, match="another one has its name, which is left as it is"):
-        ks.train("q_learning", "GridWorld-v0", steps=400, out="run", eval_episodes=2, on_report=remove)
+        ks.train(
+            *("q_learning", "GridWorld-v0"), steps=400, record_every=200, out="run", eval_episodes=2, on_report=remove
+        )
     assert ks.load("run").record.config["agent"]["id"] == "sarsa"

@@ -6,7 +6,7 @@ from fresh_process import in_a_new_process
 
 SCRIPT = """
 import json, os
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=2"
 import equinox as eqx
 import jax
 import jax.numpy as jnp
