@@ -92,6 +92,8 @@ cases = [
     (dict(discount=jnp.ones(2)), "discount: got Array([1., 1.], dtype=float32); use one number"),
     (dict(sweep={3: [0.1]}), "sweep: got 3; names are texts: give {name: [values]}"),
     (dict(record=None), "record: got None; give a list of names"), (dict(record="info"), "such as ['info']"),
+    (dict(record="zz"), "record: got 'zz'; give a list of names, of 'returns', 'metrics', 'visits', 'q_values'"),
+    (dict(record=""), "record: got ''; give a list of names, of 'returns',"),
     (dict(eval_max_steps=3 * 10**9), "eval_max_steps: got 3000000000"),
     (dict(progress="yes"), "progress: got 'yes'; use True or False"), (dict(progress=1), "progress: got 1"),
     (dict(record=[3]), "record[0]: got 3"), (dict(loop=None), "loop: got None"), (dict(record_every=2.5), "got 2.5"),

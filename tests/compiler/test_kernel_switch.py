@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from fresh_process import check_refusals
 
 import kousoku as ks
 from kousoku.core.errors import ConfigError
@@ -53,6 +54,17 @@ def test_a_word_that_is_neither(monkeypatch):
         ConfigError, match='KOUSOKU_KERNEL: got \'maybe\'; set the environment variable to "on" or "off"'
     ):
         ks.kernel(wave)(1.0)
+
+
+def test_what_is_no_switch_and_no_function_is_refused_at_once():
+    cases = {}
+    for on in ("'off'", "'on'", "0", "1", "None"):
+        cases[f"ks.use_kernels({on})"] = f"on: got {on}; use True or False"
+        cases[f"ks.kernel(abs, arrays={on})"] = f"arrays: got {on}; use True or False"
+    cases |= {f"ks.kernel(abs, on={on})": f"on: got {on}; use True or False" for on in ("'off'", "0")}
+    for given in ("'zzz'", "None", "3"):
+        cases[f"ks.kernel({given})"] = f"function: got {given}; use a function of arrays, of one lane"
+    check_refusals(cases, "import kousoku as ks")
 
 
 def test_off_and_on_in_turn_without_jit():

@@ -1,6 +1,8 @@
 """Spaces: samples are elements, uniform, functions of the key; nothing else is an element."""
 
+import collections
 import math
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -191,6 +193,11 @@ def test_what_is_an_element(space, value):
         (lambda: Box(0, 256, (), "uint8"), "Box"),
         (lambda: Box(-1, 2, (), "uint8"), "Box"),
         (lambda: Box(0, 2**31 - 1, (), "int32"), "Box"),
+        (lambda: Discrete(None), "Discrete.n"),
+        (lambda: Dict({"a": Dict({"b": 3})}), "Dict.spaces['b']"),
+        (lambda: Dict({"a": {"b": Discrete(2)}}), "Dict.spaces['a']"),
+        (lambda: Dict({"a": Discrete}), "Dict.spaces['a']"),
+        (lambda: Dict({1: Discrete(2), "a": Discrete(2)}), "Dict.spaces"),
     ],
 )
 def test_what_is_no_space_is_refused_in_one_line(make, field):
@@ -198,6 +205,59 @@ def test_what_is_no_space_is_refused_in_one_line(make, field):
         make()
     assert caught.value.field == field
     assert "\n" not in str(caught.value)
+
+
+NO_BOUNDS = ["a", "1.5", b"1", None, 1j, np.complex64(1), np.array(1j), {}, {1.0}, 10**400, [0.0, "a"], [None, 0.0]]
+
+
+@pytest.mark.parametrize("bound", NO_BOUNDS, ids=repr)
+@pytest.mark.parametrize("end", ["low", "high"])
+def test_what_is_no_bound_is_refused(bound, end):
+    with pytest.raises(ConfigError, match=rf"^Box\.{end}: got .*; use a number, or one for each entry$"):
+        Box(**({"low": 0.0, "high": 1.0, "shape": (2,)} | {end: bound}))
+
+
+@pytest.mark.parametrize("dtype", ["zzz", "", "(", "f4,,", None, 3], ids=repr)
+def test_what_is_no_dtype_is_refused(dtype):
+    with pytest.raises(ConfigError, match=r"^Box\.dtype: got .*; use one of NumPy's for numbers, such as 'float32'$"):
+        Box(0, 1, (2,), dtype)
+
+
+@pytest.mark.parametrize(
+    ("listed", "fix"),
+    [
+        (2, r"use \(2,\)"),
+        (2.0, r"use \(2,\)"),
+        (np.int64(2), r"use \(2,\)"),
+        *[(n, "use a tuple of whole") for n in (-1, 2.5, True, None, "ab", b"ab", math.nan, 10**400, {2}, {"a": 2})],
+        *[(n, "use a tuple of whole") for n in (np.array(2), jnp.array(2))],
+    ],
+    ids=repr,
+)
+def test_what_is_no_tuple_of_whole_numbers_is_refused(listed, fix):
+    for field, make in (("Box.shape", partial(Box, 0, 1)), ("MultiDiscrete.nvec", MultiDiscrete)):
+        with pytest.raises(ConfigError, match=f"^{field}: got .*; {fix}") as caught:
+            make(listed)
+        assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("listed", [[2, 3], range(2, 4), np.array([2, 3])], ids=repr)
+def test_whole_numbers_may_be_listed_in_any_way(listed):
+    assert MultiDiscrete(listed) == MultiDiscrete((2, 3))
+
+
+@pytest.mark.parametrize("given", [3, None, "ab", Discrete(2), [("a", Discrete(2))]], ids=repr)
+def test_what_is_no_dict_of_spaces_is_refused(given):
+    with pytest.raises(ConfigError, match=r"^Dict\.spaces: got .*; use a dict of spaces by name$"):
+        Dict(given)
+
+
+def test_a_dict_is_its_own_and_without_an_order_of_its_names():
+    given = collections.OrderedDict(b=Discrete(2), a=Discrete(3))
+    space = Dict(given)
+    given.clear()
+    assert space == Dict({"a": Discrete(3), "b": Discrete(2)})
+    assert jax.tree.structure(space) == jax.tree.structure(Dict({"a": Discrete(3), "b": Discrete(2)}))
 
 
 def test_gymnasiums_start_of_0_says_nothing():

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import onnxruntime
 import pytest
+from fresh_process import without_types_checked
 from laplace import LaplaceHead
 from rollouts import tiny_ppo
 
@@ -307,6 +308,26 @@ def test_names_are_never_code(tmp_path):
     assert module.TITLE == HOSTILE
     assert module.act({HOSTILE: np.zeros(4)}) == policy({HOSTILE: np.zeros(4)})
     assert not (tmp_path / "owned").exists()
+
+
+WHOLE_KEYS = """
+import json, runpy
+import jax, numpy as np, onnxruntime, kousoku as ks
+spec = ks.EnvSpec(ks.Dict({{2: ks.Box(-1, 1, (4,)), 1: ks.Discrete(3)}}), ks.Discrete(3))
+agent = ks.make_agent("ppo", hidden=(8,), init="lecun_normal")
+policy = ks.Policy(agent, agent.init(spec, jax.random.key(0)), spec)
+obs = {{2: np.linspace(-9, 9, 20, dtype=np.float32).reshape(5, 4), 1: np.arange(5, dtype=np.int32) % 3}}
+session = onnxruntime.InferenceSession(str(policy.save({folder!r} + "/policy.onnx")))
+found = session.run(None, {{f"obs.{{name}}": x for name, x in obs.items()}})
+act = runpy.run_path(str(policy.save({folder!r} + "/policy.py")))["act"]
+print(json.dumps([act(obs).tolist(), found[0].tolist()]))
+"""
+
+
+def test_parts_may_have_whole_numbers_for_keys(tmp_path):
+    """In a process of its own: types are checked here, and those of names are texts."""
+    by_numpy, by_onnx = without_types_checked(WHOLE_KEYS.format(folder=str(tmp_path)))
+    assert by_numpy == by_onnx
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Actions that other libraries' agents give our environments: clipped to boxes, or refused in one line."""
 
+import math
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -144,6 +146,14 @@ def test_numbers_of_a_box_of_fractions_are_clipped_and_no_number_stays_none():
     env.reset(seed=0)
     for given, wanted in (([-9, 9], [-1, 2]), ([-np.inf, np.inf], [-1, 2]), ([0.5, np.nan], [0.5, np.nan])):
         assert np.array_equal(env.step(np.array(given))[0], wanted, equal_nan=True)
+
+
+@pytest.mark.parametrize(("bound", "wanted"), [(2.0, 2.0), (math.inf, math.inf)])
+@pytest.mark.parametrize("far", [1e40, 1e300, np.longdouble("1e400")], ids=repr)
+def test_numbers_that_no_float32_holds_are_clipped_and_nothing_is_said(far, bound, wanted):
+    env = ks.to_gymnasium(Paint(ks.Box(-bound, bound, (2,))))
+    env.reset(seed=0)
+    assert env.step(np.array([-far, far]))[0].tolist() == [-wanted, wanted]
 
 
 def test_what_are_no_actions_of_one_environment_is_told_without_the_axis_of_many():

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 from counting import Counting
+from fresh_process import check_refusals
 
 import kousoku as ks
 from kousoku.interop.libraries import imported, said
@@ -39,6 +40,31 @@ def test_the_clock_ends_an_episode_with_discount_1():
     assert bool(done)
     assert bool(info["truncated"])
     assert float(info["discount"]) == 1.0
+
+
+def test_what_is_no_key_is_refused():
+    one, several = "; use jax.random.key(0)", "; use one key, or jax.vmap for several"
+    cases = {}
+    for call in ("reset({})", "reset_env({})", "step({}, state, 0)", "step_env({}, state, 0)"):
+        cases["env." + call.format(0)] = "key: got 0" + one
+    for key in ("None", "'x'", "[0, 1]", "np.zeros(2, np.int32)", "np.zeros(4, np.uint32)"):
+        cases[f"env.reset({key})"] = one
+    for key in ("keys", "jax.random.key_data(keys)", "np.zeros((3, 2), np.uint32)"):
+        cases[f"env.reset({key})"] = several
+    cases["as_key('rng', 0)"] = "rng: got 0" + one
+    setup = """
+import jax, numpy as np, kousoku as ks
+from kousoku.interop.out.stepping import as_key
+env, keys, state = ks.to_gymnax("CartPole-v1"), jax.random.split(jax.random.key(0), 3), None
+"""
+    check_refusals(cases, setup)
+
+
+def test_a_key_may_be_given_by_its_words_and_several_under_vmap():
+    env, keys = ks.to_gymnax(Counting(length=2)), jax.random.split(jax.random.key(0), 3)
+    alone = jnp.stack([env.reset(key)[0] for key in keys])
+    for several in (keys, jax.random.key_data(keys)):
+        assert jnp.array_equal(jax.vmap(env.reset)(several)[0], alone)
 
 
 @pytest.mark.parametrize("env", [Counting(length=9), ks.wrappers.TimeLimit(Counting(length=9), 5)], ids=type)

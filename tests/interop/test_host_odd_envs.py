@@ -306,7 +306,8 @@ class OfSpec:
 
     def step(self, action: Any) -> Any:
         self.seen.append(action)
-        return SimpleNamespace(observation=np.zeros(1), reward=self.reward, discount=np.zeros(1), last=lambda: True)
+        ends = {"first": lambda: False, "last": lambda: True}
+        return SimpleNamespace(observation=np.zeros(1), reward=self.reward, discount=np.zeros(1), **ends)
 
     def action_spec(self) -> Any:
         return self.spec
@@ -360,8 +361,26 @@ def test_a_reward_of_dm_env_may_be_an_array_of_one_number(reward):
     assert step.terminated.tolist() == [True, True]
 
 
-def test_several_rewards_of_dm_env_are_told_apart_from_one():
-    slots = HostSlots(ks.from_dm_env(OfSpec(Index(2), np.array([0.0, 2.0]))), [0, 1])
-    with pytest.raises(ks.EnvError, match=r"its reward has the shape \(2,\), and has to be one number"):
+@pytest.mark.parametrize(
+    ("reward", "told"),
+    [
+        (np.array([0.0, 2.0]), r"its reward has the shape \(2,\), and has to be one number"),
+        (None, "its reward is None, and has to be a number"),
+    ],
+)
+def test_several_rewards_of_dm_env_and_none_are_told_apart_from_one(reward, told):
+    slots = HostSlots(ks.from_dm_env(OfSpec(Index(2), reward)), [0, 1])
+    with pytest.raises(ks.EnvError, match=told):
         slots.step([np.zeros(2, np.int32)])
     slots.close()
+
+
+def test_the_first_step_of_dm_env_has_no_reward():
+    """Also where an environment begins the next episode by itself."""
+    it = OfSpec(Index(2), None)
+    told = SimpleNamespace(observation=np.zeros(1), reward=None, discount=None, first=lambda: True, last=lambda: False)
+    it.step = lambda action: told
+    slots = HostSlots(ks.from_dm_env(lambda: it), [0])
+    step = slots.step([np.zeros(1, np.int32)])
+    slots.close()
+    assert step.reward.tolist() == [0.0]

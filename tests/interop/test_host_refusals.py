@@ -6,6 +6,7 @@ import gymnasium
 import jax
 import pytest
 from fresh_process import check_refusals
+from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from host_worlds import Counter, Push, Rooms
 
@@ -48,6 +49,49 @@ def test_its_methods_give_shapes_alone():
     ],
 )
 def test_what_is_no_environment(given, told):
+    assert told in refused(ks.from_gymnasium, given)
+
+
+class Bare(gymnasium.Env):
+    """Tells its spaces later, or never."""
+
+    def __init__(self, **told):
+        vars(self).update(told)
+
+
+class BareVector(gymnasium.vector.VectorEnv):
+    metadata = {"autoreset_mode": AutoresetMode.DISABLED}  # noqa: RUF012
+
+    def __init__(self, **told):
+        vars(self).update(told)
+
+
+class Broken(gymnasium.Env):
+    """Fails where it is asked for a space."""
+
+    @property
+    def observation_space(self):
+        raise KeyError("not yet")
+
+
+SEEN, DONE = Box(-1, 1, (2,)), Discrete(2)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (Bare, "env: got 'Bare'; it has no observation_space; set self.observation_space in its __init__"),
+        (Bare(), "env: got 'Bare'; it has no observation_space; set"),
+        (lambda: Bare(observation_space=SEEN), "it has no action_space; set"),
+        (Bare(observation_space=None, action_space=DONE), "it has no observation_space; set"),
+        (gymnasium.Wrapper(Bare(observation_space=SEEN)), "it has no action_space; set"),
+        (Broken, "env: got 'Broken'; it cannot be asked for its observation_space: 'not yet'"),
+        (BareVector(), "env: got 'BareVector'; it has no single_observation_space; set"),
+        (BareVector(single_observation_space=SEEN), "it has no single_action_space; set"),
+        (BareVector(single_observation_space=SEEN, single_action_space=DONE), "it has no num_envs; set"),
+    ],
+)
+def test_what_an_environment_does_not_tell_is_named(given, told):
     assert told in refused(ks.from_gymnasium, given)
 
 

@@ -107,6 +107,14 @@ def test_spaces_without_a_counterpart_are_refused_in_one_line(space):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("within", [lambda space: space, lambda space: spaces.Tuple([spaces.Dict({"a": space})])])
+@pytest.mark.parametrize("names", [(1, "a"), (None, 2), (1j, 2j)], ids=str)
+def test_keys_without_an_order_are_refused_in_one_line(names, within):
+    mixed = spaces.Dict(dict.fromkeys(names, spaces.Discrete(2)))
+    with pytest.raises(ks.ConfigError, match=r"^observation_space: got '(Dict|Tuple)'; its keys .* have no order: use"):
+        our_space("observation_space", within(mixed))
+
+
 @pytest.mark.by_default("0")
 @pytest.mark.parametrize("workers", [0, 1])
 def test_what_is_seen_lies_in_our_space_and_done_again_is_what_was_seen(workers):

@@ -7,6 +7,7 @@ They are protocols: no library is imported. What the libraries' own environments
 from __future__ import annotations
 
 import dataclasses
+import pickle
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,9 +18,11 @@ import numpy as np
 import pytest
 
 import kousoku as ks
+from kousoku.collectors.env_kernel import partition_env
 from kousoku.core.spaces import Box, Dict, Discrete, MultiDiscrete
 from kousoku.interop.jax_envs import foreign, spaces
 from kousoku.training.evaluation.policy import Policy
+from kousoku.training.io.env_config import check_same, env_json
 
 LIMIT = 5
 
@@ -478,6 +481,42 @@ class TestPgx:
         with pytest.raises(ks.ConfigError, match=r"^opponent: .*; it remembers what it saw"):
             ks.from_pgx(Nim(), opponent=untrained("ppo", env.spec, recurrent="gru", recurrent_size=4))
 
+    def test_with_the_same_policy_it_is_the_same_environment_in_another_process_too(self):
+        game = Nim()
+        policy = untrained("ppo", ks.from_pgx(game).spec)
+        env, again = (ks.from_pgx(game, opponent=each) for each in (policy, pickle.loads(pickle.dumps(policy))))
+        assert env == again
+        assert hash(partition_env(env)[1]) == hash(partition_env(again)[1])
+        copied, mask = pickle.loads(pickle.dumps(env)).opponent, jnp.array([True, True, False])
+        assert copied == env.opponent
+        assert copied(jnp.ones(2), mask, KEY) == env.opponent(jnp.ones(2), mask, KEY)
+        for other in others(policy):
+            assert ks.from_pgx(game, opponent=other) != env
+
+    def test_a_run_is_gone_on_with_against_the_policy_that_it_was_started_against(self):
+        game = Nim()
+        policy = untrained("ppo", ks.from_pgx(game).spec)
+        env = ks.from_pgx(game, opponent=policy)
+        begun = env_json(env, {})
+        check_same(ks.from_pgx(game, opponent=pickle.loads(pickle.dumps(policy))), begun)
+        told = r"^env's opponent: got {}; the run was started with {}$"
+        weights = r"'weights \w{12} of ppo on nim'"
+        for other in (*others(policy)[:2], takes_one, "random"):
+            with pytest.raises(ks.ConfigError, match=told.format("'.*'", weights)):
+                check_same(ks.from_pgx(game, opponent=other), begun)
+        with pytest.raises(ks.ConfigError, match=told.format(weights, "'takes_one'")):
+            check_same(env, env_json(ks.from_pgx(game, opponent=takes_one), {}))
+
+    def test_a_run_of_before_did_not_tell_its_policy_and_is_gone_on_with_against_any(self):
+        game = Nim()
+        env = ks.from_pgx(game, opponent=untrained("ppo", ks.from_pgx(game).spec))
+        begun = env_json(env, {})
+        begun["fields"]["opponent"] = "_moves_of.<locals>.moves"
+        check_same(env, begun)
+        for other in (takes_one, "random"):
+            with pytest.raises(ks.ConfigError, match=r"^env's opponent: got "):
+                check_same(ks.from_pgx(game, opponent=other), begun)
+
     def test_refuses(self):
         with pytest.raises(ks.ConfigError, match=r"^opponent: got 'best'"):
             ks.from_pgx(Nim(), opponent="best")
@@ -488,9 +527,15 @@ class TestPgx:
 KEY = jax.random.key(3)
 
 
-def untrained(agent: str, spec: Any, **options: Any) -> Policy:
+def untrained(agent: str, spec: Any, seed: int = 3, title: str = "ppo on nim", **options: Any) -> Policy:
     made = ks.make_agent(agent, hidden=(8,), **options)
-    return Policy(made, made.init(spec, KEY), spec)
+    return Policy(made, made.init(spec, jax.random.key(seed)), spec, title)
+
+
+def others(policy: Policy) -> list[Policy]:
+    """Policies that differ from one in their weights, their title, or what is made of the weights alone."""
+    different: list[dict[str, Any]] = [{"seed": 4}, {"title": "a2c on nim"}, {"activation": "relu"}]
+    return [untrained("ppo", policy.spec, **each) for each in different]
 
 
 def _begins(env: Any, seed: int) -> bool:

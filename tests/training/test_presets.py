@@ -2,6 +2,7 @@
 
 import jax
 import pytest
+from fresh_process import check_refusals
 
 import kousoku as ks
 from kousoku.agents.evolution.strategy import EvolutionStrategy
@@ -22,6 +23,35 @@ def test_a_preset_builds_an_agent_for_its_environment(agent_id, env_id):
 
 def test_where_nobody_has_tuned_anything_nothing_is_set():
     assert ks.preset("ppo", "Balls-v0") == Preset()
+
+
+@pytest.mark.parametrize(
+    ("agent", "env", "told"),
+    [
+        ("ppo", "Cartpole-v1", r"^environment id: got 'Cartpole-v1'; did you mean CartPole-v1\?$"),
+        ("ppoo", "CartPole-v1", r"^agent id: got 'ppoo'; did you mean ppo"),
+        ("CartPole-v1", "ppo", r"^agent id: got 'CartPole-v1'; that is an environment"),
+        ("ppo", "gymnsium:CartPole-v1", r"^environment id: got .*; did you mean 'gymnasium:CartPole-v1'\?$"),
+    ],
+)
+def test_an_id_that_is_not_known_is_refused(agent, env, told):
+    with pytest.raises(ks.ConfigError, match=told):
+        ks.preset(agent, env)
+
+
+def test_what_is_no_id_is_refused():
+    cases = {
+        "ks.preset(3, 4)": "agent id: got 3; name one of the",
+        "ks.preset('ppo', None)": "environment id: got None; name one of the",
+        "ks.preset(['ppo'], {})": "agent id: got ['ppo']; name one of the",
+        "ks.preset('ppo', ks.make('CartPole-v1'))": "environment id: got CartPole(",
+    }
+    check_refusals(cases, "import kousoku as ks")
+
+
+@pytest.mark.parametrize("env", ["gymnax:Catch-bsuite", "gymnasium:NoSuch-v0"])
+def test_other_libraries_environments_are_not_looked_up(env):
+    assert ks.preset("ppo", env) == Preset()
 
 
 @pytest.mark.full("whole way")

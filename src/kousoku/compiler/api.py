@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import jax
 
-from ..core.errors import ConfigError, check_count
+from ..core.errors import ConfigError, check_count, check_flag
 from .backends import backend, current
 from .config import kernels_are_on
 from .cost import Decision, weigh
@@ -87,7 +87,8 @@ def kernel(
             `jax.jit`'s, what is still needed afterwards is copied first, so no value is lost.
 
     Raises:
-        ConfigError: for `axis_name` without `arrays`, or numbers of arguments that are none.
+        ConfigError: for what is no function, a switch that is neither True nor False, `axis_name` without `arrays`, or
+            numbers of arguments that are none.
 
     Example:
         >>> import jax, jax.numpy as jnp, kousoku as ks
@@ -95,6 +96,11 @@ def kernel(
         >>> jax.vmap(step)(jnp.arange(4.0))
         Array([0. , 3. , 1. , 1.5], dtype=float32)
     """
+    if not callable(function):
+        raise ConfigError("function", function, "use a function of arrays, of one lane")
+    if on is not None:
+        check_flag("on", on)
+    check_flag("arrays", arrays)
     if axis_name is not None and not arrays:
         raise ConfigError("axis_name", axis_name, "devices meet in kernels with arrays=True only")
     name = getattr(function, "__qualname__", type(function).__name__)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 
 import jax
 
-from ..core.errors import ConfigError
+from ..core.errors import ConfigError, check_flag
 
 VARIABLE = "KOUSOKU_KERNEL"
 _state: ContextVar[bool | None] = ContextVar("kousoku_kernel", default=None)
@@ -35,9 +35,11 @@ def _environment() -> bool:
     raise ConfigError(VARIABLE, given, 'set the environment variable to "on" or "off"')
 
 
-@contextmanager
-def use_kernels(on: bool) -> Iterator[None]:
+def use_kernels(on: bool) -> AbstractContextManager[None]:
     """Switches kernels on or off for functions that are traced within the context.
+
+    Raises:
+        ConfigError: for what is neither True nor False.
 
     Example:
         >>> import kousoku as ks
@@ -45,6 +47,11 @@ def use_kernels(on: bool) -> Iterator[None]:
         ...     print(ks.kernel(lambda x: x + 1)(1))
         2
     """
+    return _switched(check_flag("on", on))
+
+
+@contextmanager
+def _switched(on: bool) -> Iterator[None]:
     token = _state.set(on)
     try:
         yield

@@ -83,7 +83,7 @@ def load_dataset(path: str | os.PathLike[str]) -> Dataset:
             if about["format"] != FORMAT:
                 fix = f"it has format {about['format']!r}, and this version of Kousoku reads format {FORMAT}"
                 raise ConfigError("dataset", str(path), f"{fix}; install the one that wrote it")
-            spaces = {name: _space(about[name]) for name in ("observation_space", "action_space")}
+            spaces = _spaces(about)
             kept = [*ARRAYS, *(name for name in MARKS if name in file.files)]
             arrays = {name: _gathered(name, _space_of(name, spaces), file, about.get(SPELT, False)) for name in kept}
     except ConfigError:
@@ -191,6 +191,18 @@ def _told(space: Space) -> dict[str, Any]:
     return {"type": "Discrete", "n": space.n} if isinstance(space, Discrete) else {
         "type": "MultiDiscrete", "nvec": space.nvec
     }  # fmt: skip
+
+
+def _spaces(about: dict[str, Any]) -> dict[str, Space]:
+    """Returns the two spaces of a description.
+
+    Raises:
+        ValueError: for one that is none, in the words of its refusal.
+    """
+    try:
+        return {name: _space(about[name]) for name in ("observation_space", "action_space")}
+    except ConfigError as error:
+        raise ValueError(str(error)) from error
 
 
 def _space(told: dict[str, Any]) -> Space:

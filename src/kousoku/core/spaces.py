@@ -6,7 +6,7 @@ The names and meanings are Gymnasium's. A space is a frozen value; `sample` is a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
-from .errors import ConfigError, check_count
+from .errors import ConfigError, check_count, is_number
 
 LARGEST = 2**31 - 1
 
@@ -31,7 +31,11 @@ def as_array(x: Any) -> np.ndarray:
         return np.array(None)
 
 
-def _counts(field: str, values: Iterable[Any], low: int = 1) -> tuple[int, ...]:
+def _counts(field: str, values: Any, low: int = 1) -> tuple[int, ...]:
+    listed = isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping, Set))
+    if not listed or getattr(values, "ndim", 1) == 0:
+        whole = is_number(values) and values % 1 == 0 and low <= values <= LARGEST
+        raise ConfigError(field, values, f"use ({values:.0f},)" if whole else "use a tuple of whole numbers")
     return tuple(check_count(f"{field}[{i}]", n, low=low, high=LARGEST) for i, n in enumerate(values))
 
 
@@ -48,7 +52,7 @@ class Discrete(eqx.Module):
 
     def __init__(self, n: int, start: int = 0) -> None:
         """Takes Gymnasium's `start` to refuse any but 0."""
-        if start != 0:
+        if np.ndim(start) or start != 0:
             fix = "elements are counted from 0: leave it out, and subtract it from what the environment gives"
             raise ConfigError("Discrete.start", start, fix)
         self.n = n
@@ -96,11 +100,25 @@ class MultiDiscrete(eqx.Module):
         return bool(np.all((value >= 0) & (value < np.asarray(self.nvec))))
 
 
-def _bound(value: Any) -> Bound:
+def _bound(field: str, value: Any) -> Bound:
     """Returns a bound as one number, or as tuples of numbers."""
     if isinstance(value, (tuple, list)) or getattr(value, "ndim", 0):
-        return tuple(_bound(entry) for entry in value)
-    return float(value)
+        return tuple(_bound(field, entry) for entry in value)
+    try:
+        if isinstance(value, (str, bytes, complex, np.complexfloating)):  # `float` reads them, or drops a half
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ConfigError(field, value, "use a number, or one for each entry") from error
+
+
+def _dtype(dtype: Any) -> np.dtype:
+    try:
+        if dtype is None:  # NumPy's float64
+            raise TypeError
+        return np.dtype(dtype)
+    except (TypeError, ValueError, SyntaxError) as error:
+        raise ConfigError("Box.dtype", dtype, "use one of NumPy's for numbers, such as 'float32'") from error
 
 
 class Box(eqx.Module):
@@ -117,10 +135,10 @@ class Box(eqx.Module):
         True
     """
 
-    low: Bound = eqx.field(static=True, converter=_bound)
-    high: Bound = eqx.field(static=True, converter=_bound)
+    low: Bound = eqx.field(static=True, converter=partial(_bound, "Box.low"))
+    high: Bound = eqx.field(static=True, converter=partial(_bound, "Box.high"))
     shape: tuple[int, ...] = eqx.field(static=True, default=(), converter=partial(_counts, "Box.shape", low=0))
-    dtype: np.dtype = eqx.field(static=True, default=np.dtype(np.float32), converter=np.dtype)
+    dtype: np.dtype = eqx.field(static=True, default=np.dtype(np.float32), converter=_dtype)
 
     def __reduce__(self) -> tuple[type[Box], tuple[Any, ...]]:
         """Copies and pickles as what it is made of: a dtype of its own, as pickle makes one, would be told apart."""
@@ -185,10 +203,28 @@ class Box(eqx.Module):
         return bool(np.all((value >= low) & (value <= high)))
 
 
+def _parts(spaces: Any) -> dict[Any, Any]:
+    if not isinstance(spaces, Mapping):
+        raise ConfigError("Dict.spaces", spaces, "use a dict of spaces by name")
+    try:
+        sorted(spaces)
+    except TypeError as error:
+        raise ConfigError("Dict.spaces", list(spaces), "its names have no order; use texts alone") from error
+    for name, space in spaces.items():
+        if not isinstance(space, Space):
+            fix = "use one of kousoku's spaces: Box, Discrete, MultiDiscrete or Dict"
+            raise ConfigError(f"Dict.spaces[{name!r}]", space, fix)
+    return dict(spaces)
+
+
 class Dict(eqx.Module):
     """Named spaces; an element is a dict with the same names."""
 
     spaces: dict[str, Any]
+
+    def __init__(self, spaces: Any) -> None:
+        """Takes spaces by name, of which JAX need not know an order yet."""
+        self.spaces = _parts(spaces)
 
     def __hash__(self) -> int:
         return hash(frozenset(self.spaces.items()))

@@ -63,7 +63,7 @@ def part_names(policy: Described) -> list[str]:
     Raises:
         ConfigError: for two that are the same.
     """
-    names = [".".join(("obs", *names)) for names, *_ in policy.parts]
+    names = [".".join(map(str, ("obs", *names))) for names, *_ in policy.parts]
     for name in names:
         if names.count(name) > 1:
             fix = "two parts of the observation would have this name, as a key has a dot; use other keys, or a .py file"

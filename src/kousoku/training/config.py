@@ -16,7 +16,7 @@ from ..core.errors import ConfigError, check_choice, check_count, check_flag, is
 from ..core.spaces import LARGEST
 from ..ops.schedules import USUAL_STEPS
 from .metrics.loggers import check_loggers
-from .metrics.metric_sums import RECORDED, Recording
+from .metrics.metric_sums import RECORDABLE, RECORDED, Recording
 from .metrics.report import Report, check_on_report
 
 LOOPS = ("compiled", "python")
@@ -226,7 +226,9 @@ def _names(field: str, names: Any) -> tuple[str, ...]:
         ConfigError: for a single name, or what is no list.
     """
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise ConfigError(field, names, f"give a list of names, such as [{(names if names else RECORDED[0])!r}]")
+        known = names in RECORDABLE
+        fix = f"such as [{names!r}]" if known else f"of {', '.join(map(repr, RECORDABLE))}"
+        raise ConfigError(field, names, f"give a list of names, {fix}")
     return tuple(names)
 
 

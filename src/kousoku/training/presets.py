@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any, get_args
 
+from ..agents import AGENTS
 from ..agents.ids import AgentId
+from ..core.errors import ConfigError
+from ..envs import ENVS
 from ..envs.ids import EnvId
 
 
@@ -44,12 +47,18 @@ def preset(agent: AgentId | str, env: EnvId | str) -> Preset:
 
     Most were tuned here, some are those that others published (`source`).
 
+    Raises:
+        ConfigError: for an agent or an environment that is not known; other libraries' environments are not looked up.
+
     Examples:
         >>> preset("ppo", "CartPole-v1").solved, preset("q_learning", "GridWorld-v0")
         (500.0, Preset(options={}, steps=None, solved=None, source=None))
         >>> preset("pqn", "MinAtar/Breakout-v1").word
         'from arXiv:2407.04811'
     """
+    for registry, id in ((AGENTS, agent), (ENVS, env)):
+        if registry.library_of(id) is None and id not in registry.ids():
+            raise ConfigError(f"{registry.kind} id", id, registry.suggest(id))
     return presets().get((agent, env), Preset())
 
 

@@ -82,7 +82,7 @@ class _Adapter(gymnasium.Env[Any, Any]):
         timestep = self._env.step(_action(self._action_spec, action))
         ended = timestep.last()
         terminated = ended and bool(np.all(timestep.discount == 0))
-        return _values(timestep.observation), _reward(timestep.reward), terminated, ended and not terminated, {}
+        return _values(timestep.observation), _reward(timestep), terminated, ended and not terminated, {}
 
     def close(self) -> None:
         self._env.close()
@@ -130,9 +130,10 @@ def _choices(low: np.ndarray, high: np.ndarray) -> spaces.Space[Any] | None:
     return spaces.MultiDiscrete(counts, start=low.astype(np.int64))
 
 
-def _reward(reward: Any) -> Any:
-    """Returns a reward as one number: 0 where a first step has none; as it is where there are several."""
-    if reward is None:
+def _reward(timestep: Any) -> Any:
+    """Returns a step's reward as one number: 0 where a first step has none; as it is where it is no number."""
+    reward = timestep.reward
+    if reward is None and timestep.first():
         return 0.0
     return reward.item() if isinstance(reward, np.ndarray) and reward.size == 1 else reward
 

@@ -168,16 +168,28 @@ def host_env(
     if not isinstance(env, gymnasium.Env):
         raise ConfigError("env", env, "the function has to return a gymnasium.Env")
     name = name or _name_of(env)
-    observations = our_space(f"observation_space of {name}", env.observation_space)
-    actions = our_space(f"action_space of {name}", env.action_space)
+    theirs = _part_of(name, env, "observation_space"), _part_of(name, env, "action_space")
+    observations = our_space(f"observation_space of {name}", theirs[0])
+    actions = our_space(f"action_space of {name}", theirs[1])
     draws = PIXELS in (env.metadata.get("render_modes") or ()) and env.render_mode in (None, PIXELS)
     drawn = drawn if env.render_mode is None else factory
     make_drawn = DrawnMaker(drawn) if draws and drawn is not None else None
     if example is None:
         _told(name, "closed", env.close)
     maker = VectorMaker(name, factory, int(workers))
-    starts = starts_of(env.observation_space, env.action_space)
-    return HostEnv(name, observations, actions, maker, make_drawn=make_drawn, starts=starts)
+    return HostEnv(name, observations, actions, maker, make_drawn=make_drawn, starts=starts_of(*theirs))
+
+
+def _part_of(name: str, env: Any, part: str) -> Any:
+    """Returns what an environment has to tell of itself.
+
+    Raises:
+        ConfigError: if it does not, naming it.
+    """
+    found = _told(name, f"asked for its {part}", lambda: getattr(env, part, None))
+    if found is None:
+        raise ConfigError("env", name, f"it has no {part}; set self.{part} in its __init__")
+    return found
 
 
 def made(name: str, factory: Callable[[], Any]) -> Any:
@@ -251,8 +263,8 @@ def _of_vector(env: Any, name: str | None) -> HostEnv:
     """Makes the environment of a vector that there is already."""
     name = name or _name_of(env)
     check_masks(name, env)
-    observations = our_space(f"observation_space of {name}", env.single_observation_space)
-    actions = our_space(f"action_space of {name}", env.single_action_space)
-    starts = starts_of(env.single_observation_space, env.single_action_space)
-    maker = functools.partial(GymnasiumVector, env)
-    return HostEnv(name, observations, actions, maker, count=env.num_envs, starts=starts)
+    theirs = _part_of(name, env, "single_observation_space"), _part_of(name, env, "single_action_space")
+    observations = our_space(f"observation_space of {name}", theirs[0])
+    actions = our_space(f"action_space of {name}", theirs[1])
+    maker, count = functools.partial(GymnasiumVector, env), _part_of(name, env, "num_envs")
+    return HostEnv(name, observations, actions, maker, count=count, starts=starts_of(*theirs))

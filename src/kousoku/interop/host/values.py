@@ -5,7 +5,7 @@ Processes that only step environments import this: it needs no JAX.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,7 +44,7 @@ def leaves_of(space: Any, path: tuple[Any, ...] = ()) -> list[Leaf]:
         TypeError: for a space that has no counterpart of ours, naming it.
     """
     if isinstance(space, spaces.Dict):
-        return [leaf for name in sorted(space.spaces) for leaf in leaves_of(space.spaces[name], (*path, name))]
+        return [leaf for name in _in_order(space.spaces) for leaf in leaves_of(space.spaces[name], (*path, name))]
     if isinstance(space, spaces.Tuple):
         places = sorted(range(len(space.spaces)), key=str)
         return [leaf for place in places for leaf in leaves_of(space.spaces[place], (*path, place))]
@@ -61,6 +61,19 @@ def leaves_of(space: Any, path: tuple[Any, ...] = ()) -> list[Leaf]:
     told = " ".join(repr(space).split())
     usable = "use Box, Discrete, MultiDiscrete or MultiBinary of one axis, Dict or Tuple"
     raise TypeError(f"{told} has no counterpart: {usable}")
+
+
+def _in_order(names: Iterable[Any]) -> list[Any]:
+    """Returns the keys of a Dict in their order.
+
+    Raises:
+        TypeError: if they have none.
+    """
+    try:
+        return sorted(names)
+    except TypeError as error:
+        told = ", ".join(map(repr, names))
+        raise TypeError(f"its keys {told} have no order: use texts alone") from error
 
 
 def narrowed(dtype: np.dtype) -> np.dtype:

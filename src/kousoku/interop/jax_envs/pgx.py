@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -13,7 +14,10 @@ from jaxtyping import Array, PyTree
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_flag, shorten
 from ...core.scene import Scene
-from ...core.spaces import Discrete
+from ...core.spaces import Discrete, Space
+from ...training.evaluation.policy import Policy
+from ...training.io.env_config import InWords
+from ...training.io.provenance import DIGITS
 from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of, their_promotion
 from .spaces import observed, with_mask
 
@@ -29,6 +33,28 @@ def random_opponent(obs: Array, mask: Array, key: Array) -> Array:
     """Draws a legal action, each with the same probability."""
     del obs
     return jax.random.categorical(key, jnp.where(mask, 0.0, -jnp.inf))
+
+
+@dataclass(frozen=True)
+class PolicyMoves(InWords):
+    """A trained policy as an opponent.
+
+    Attributes:
+        policy: without memory.
+        masked: whether it sees the mask.
+    """
+
+    policy: Policy
+    masked: bool
+
+    formerly: ClassVar[str | None] = "_moves_of.<locals>.moves"
+
+    def __call__(self, obs: Array, mask: Array, key: Array) -> Array:
+        del key
+        return self.policy.apply(with_mask(obs, mask) if self.masked else obs)[0]
+
+    def in_words(self) -> str:
+        return f"weights {self.policy.weights[:DIGITS]} of {self.policy.title or 'a policy'}"
 
 
 class PgxEnv(ForeignEnv):
@@ -132,8 +158,9 @@ def _wrapped(
     obs = observed(with_mask(state.observation, state.legal_action_mask) if masked else state.observation)
     limit = checked_limit(time_limit)
     moves: Any = random_opponent if opponent == "random" else opponent
-    if hasattr(opponent, "apply"):
-        moves = _moves_of(opponent, obs, masked)
+    if isinstance(opponent, Policy):
+        _check_moves(opponent, obs)
+        moves = PolicyMoves(opponent, masked)
     return PgxEnv(
         theirs=Foreign(env, made_from),
         told=EnvSpec(obs, Discrete(int(state.legal_action_mask.shape[0])), limit),
@@ -143,8 +170,8 @@ def _wrapped(
     )
 
 
-def _moves_of(policy: Any, space: Any, masked: bool) -> Opponent:
-    """Returns how a trained policy moves.
+def _check_moves(policy: Policy, space: Space) -> None:
+    """Refuses a policy that cannot move for the others.
 
     Raises:
         ConfigError: for one that remembers, or that sees something else.
@@ -153,12 +180,6 @@ def _moves_of(policy: Any, space: Any, masked: bool) -> Opponent:
         raise ConfigError("opponent", policy, "it remembers what it saw; use one without memory")
     if policy.spec.observation_space != space:
         raise ConfigError("opponent", policy.spec.observation_space, f"this game shows {shorten(space, 160)}")
-
-    def moves(obs: Array, mask: Array, key: Array) -> Array:
-        del key
-        return policy.apply(with_mask(obs, mask) if masked else obs)[0]
-
-    return moves
 
 
 def ids() -> list[str]:

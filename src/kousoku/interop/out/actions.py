@@ -45,7 +45,8 @@ class ArrayReader:
             self._check_inside(array, self._counts)
         if self._ends is not None and array.dtype != self._dtype:
             array = np.clip(array, *self._ends)
-        return np.asarray(array, self._dtype, order="C")
+        with np.errstate(over="ignore"):  # what is beyond the dtype's numbers becomes infinite, and is clipped later
+            return np.asarray(array, self._dtype, order="C")
 
     def _check_inside(self, array: np.ndarray, counts: int | np.ndarray) -> None:
         """Refuses whole numbers outside 0 .. counts - 1: without their sign, negative ones are very large."""

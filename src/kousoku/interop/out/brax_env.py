@@ -99,7 +99,7 @@ class OurBraxEnv:
 
     def reset(self, rng: PRNGKeyArray) -> Any:
         """Begins an episode: returns Brax's state."""
-        key, rest = jax.random.split(as_key(rng))
+        key, rest = jax.random.split(as_key("rng", rng))
         arrays, structure = partition_env(self.env)
         env_state, timestep = env_kernel(_reset, structure)(arrays, key)
         state = self._state_class(env_state, timestep.obs, jnp.float32(0.0), jnp.float32(0.0), {}, {})

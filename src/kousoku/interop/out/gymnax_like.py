@@ -86,14 +86,14 @@ class GymnaxLike:
 
     def reset(self, key: PRNGKeyArray, params: GymnaxParams | None = None) -> tuple[PyTree[Array], EnvSlot]:
         """Begins an episode: returns (obs, state)."""
-        slot = self._call(begin, params, as_key(key))
+        slot = self._call(begin, params, as_key("key", key))
         return slot.obs, slot
 
     def step(
         self, key: PRNGKeyArray, state: EnvSlot, action: PyTree[Array], params: GymnaxParams | None = None
     ) -> tuple[PyTree[Array], EnvSlot, Array, Array, dict[str, Any]]:
         """Takes one action, and begins the next episode if that ends one: returns (obs, state, reward, done, info)."""
-        slot, made, end = self._call(advance_clipped, params, state, action, as_key(key))
+        slot, made, end = self._call(advance_clipped, params, state, action, as_key("key", key))
         return slot.obs, slot, made.reward, end.ended, _info(made)
 
     def reset_env(self, key: PRNGKeyArray, params: GymnaxParams | None = None) -> tuple[PyTree[Array], EnvSlot]:
@@ -104,7 +104,7 @@ class GymnaxLike:
         self, key: PRNGKeyArray, state: EnvSlot, action: PyTree[Array], params: GymnaxParams | None = None
     ) -> tuple[PyTree[Array], EnvSlot, Array, Array, dict[str, Any]]:
         """Takes one action and stays where it led: returns what `step` does."""
-        slot, made, end = self._call(_take_step_clipped, params, state, action, as_key(key))
+        slot, made, end = self._call(_take_step_clipped, params, state, action, as_key("key", key))
         return slot.obs, slot, made.reward, end.ended, _info(made)
 
     def _call(self, function: Any, params: GymnaxParams | None, *args: Any) -> Any:

@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, PRNGKeyArray, PyTree, UInt32
 
 from ...collectors.slot import EnvSlot, begin_next, take_step
 from ...core.env import Env
+from ...core.errors import ConfigError
 from ...nn import clip_to
-from ...ops.trees import select
+from ...ops.trees import is_key, select
 
 IMPL = "threefry2x32"
 
@@ -141,9 +143,20 @@ def is_told_at_reset(env: Env) -> bool:
     return first == then
 
 
-def as_key(key: Any) -> PRNGKeyArray:
-    """Returns a key, also of the two words that other libraries have for one."""
-    return key if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else jax.random.wrap_key_data(key, impl=IMPL)
+def as_key(field: str, key: Any) -> PRNGKeyArray:
+    """Returns a key, also of the two words that other libraries have for one.
+
+    Raises:
+        ConfigError: for what is no key, or several.
+    """
+    shape = getattr(key, "shape", None)
+    typed = shape is not None and is_key(key)
+    if typed and shape == ():
+        return key
+    if shape == (2,) and key.dtype == np.uint32:
+        return jax.random.wrap_key_data(key, impl=IMPL)
+    several = typed or (shape is not None and shape[1:] == (2,))
+    raise ConfigError(field, key, "use one key, or jax.vmap for several" if several else "use jax.random.key(0)")
 
 
 def _split(words: UInt32[Array, "2"]) -> tuple[PRNGKeyArray, UInt32[Array, "2"]]:

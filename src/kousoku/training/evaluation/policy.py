@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from ...core.whole_file import write_whole
 from ...export.described import Described, Part
 from ...export.program import depends, trace
 from ...export.runtime import carry_of, count_of, parts_of
+from ..io.tree_io import to_arrays
 from .act import act_greedily, begin_carry
 from .policy_functions import PolicyFunctions
 
@@ -46,6 +48,7 @@ class Policy:
         starts: where the indices of a library's environment begin, if not at 0; observations and actions are as it has
             them.
         recurrent: whether it remembers, so that it is used by `initial_carry` and `step`.
+        weights: a digest of what was learned, as hexadecimal digits.
 
     Examples:
         >>> import jax
@@ -84,8 +87,25 @@ class Policy:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._agent, self._state, self.spec, self.title, self.starts)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Policy) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self.weights)
+
     def __repr__(self) -> str:
         return f"<Policy: {self.title}>"
+
+    @cached_property
+    def weights(self) -> str:
+        return _digest(self._state)
+
+    @cached_property
+    def _identity(self) -> tuple[Any, ...]:
+        """What is the same of two that are."""
+        made_of = self._agent, self._state
+        rest = jax.tree.flatten(eqx.filter(made_of, _is_array, inverse=True))
+        return self.title, self.spec, self.starts, _digest(made_of), *rest
 
     @property
     def recurrent(self) -> bool:
@@ -205,6 +225,18 @@ class Policy:
     @staticmethod
     def _flat(results: Any) -> tuple[Any, ...]:
         return tuple(jax.tree.leaves(results))
+
+
+def _is_array(leaf: Any) -> bool:
+    return hasattr(leaf, "dtype")
+
+
+def _digest(tree: Any) -> str:
+    """Returns a digest of all arrays of a tree, as hexadecimal digits."""
+    sha = hashlib.sha256()
+    for array in to_arrays(eqx.filter(tree, _is_array)):
+        sha.update(f"{array.dtype}{array.shape}".encode() + array.tobytes())
+    return sha.hexdigest()
 
 
 def parts_in(space: Space, names: tuple[str, ...] = ()) -> list[Part]:

@@ -11,8 +11,9 @@ import json
 import math
 import types
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -30,6 +31,20 @@ MOST_TOLD = 100
 """Letters of what a field was, in a message."""
 Tell = Callable[[Any], Any]
 """From a part of an environment to JSON."""
+
+
+class InWords(ABC):
+    """A part of an environment that is told by a text of its own, which another one has not.
+
+    Attributes:
+        formerly: what was told of each such part in earlier versions; None for nothing else.
+    """
+
+    formerly: ClassVar[str | None] = None
+
+    @abstractmethod
+    def in_words(self) -> str:
+        """Returns the text."""
 
 
 def env_json(env: str | Env, options: Mapping[str, Any], made: Env | None = None) -> dict[str, Any]:
@@ -149,6 +164,8 @@ def _formerly_told(value: Any) -> Any:
     plain = _told_plainly(value, _formerly_told)
     if plain is not None or value is None:
         return plain
+    if isinstance(value, InWords) and value.formerly is not None:
+        return value.formerly
     if not _is_numbers(value):
         return getattr(value, "__qualname__", type(value).__qualname__) if callable(value) else type(value).__qualname__
     array = _array(value)
@@ -194,6 +211,8 @@ def _without_nan(numbers: Any) -> Any:
 
 def _told_object(value: Any) -> Any:
     """Returns an object as JSON: its name, and a digest of what it is made of as far as that can be known."""
+    if isinstance(value, InWords):
+        return value.in_words()
     kind = type(value).__qualname__
     if isinstance(value, functools.partial):  # a routine, too, from Python 3.14 on
         return {kind: [_told(value.func), _told(value.args), _told(value.keywords)]}
