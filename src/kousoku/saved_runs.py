@@ -19,7 +19,7 @@ from .training.evaluation.policy import Policy
 from .training.io import checkpoints, files, run_folder
 from .training.io.rebuild import rebuild_both
 from .training.loop.train import unfinished
-from .viz.comparison import Comparison, by_agent, compare_records
+from .viz.comparison import Comparison, by_agent, check_room, compare_records
 
 
 @understood()
@@ -155,6 +155,7 @@ def compare(
         ...
     """
     if isinstance(runs, (Run, str, Path)):
+        check_room(map(_asked, (runs, *others)), _defaults)
         return compare_records(by_agent([_loaded(run).record for run in (runs, *others)]), where, _defaults)
     if others or not isinstance(runs, Mapping) or not all(isinstance(name, str) and name for name in runs):
         raise ConfigError("runs", runs, 'give runs by name, {"PPO": run, "A2C": another}, or side by side')
@@ -162,6 +163,7 @@ def compare(
     for name, given in several.items():
         if not isinstance(given, Sequence):
             raise ConfigError("runs", f"{name}: {given!r}", "give a run, its folder, or a list of these")
+    check_room((_asked(run) for given in several.values() for run in given), _defaults)
     named = {name: [_loaded(run).record for run in given] for name, given in several.items()}
     return compare_records(named, where, _defaults)
 
@@ -169,6 +171,11 @@ def compare(
 def _defaults(id: str) -> dict[str, Any]:
     """Returns the options that an environment has unless told otherwise; none of an id that nobody has registered."""
     return {name: option.default for name, option in ENVS.options(id).items()} if id in ENVS.ids() else {}
+
+
+def _asked(run: Run | str | Path) -> dict[str, Any]:
+    """Returns what a run was asked to do; of a folder, only that is read."""
+    return run.record.config if isinstance(run, Run) else run_folder.read_config(run)
 
 
 def _loaded(

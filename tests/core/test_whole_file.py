@@ -1,6 +1,7 @@
 """Files that are there whole or not at all."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,18 @@ def test_where_it_cannot_be_written_what_was_there_stays_and_the_error_names_the
         write_whole(target, fails)
     assert (caught.value.errno, caught.value.filename) == (28, str(target))
     assert [file.read_text() for file in tmp_path.iterdir()] == [before] * bool(before)
+
+
+@pytest.mark.parametrize("refused", ["open", "replace"])
+def test_a_disk_that_can_only_be_read_refuses_to_remove_as_well(tmp_path, monkeypatch, refused):
+    def refuses(path, *more, **named):
+        raise OSError(30, "Read-only file system", str(path))
+
+    monkeypatch.setattr(Path, "unlink", refuses)
+    monkeypatch.setattr(os, "replace", refuses)
+    with pytest.raises(OSError, match=r"Read-only file system: '.*film\.html'$") as caught:
+        write_whole(tmp_path / "film.html", refuses if refused == "open" else Path.touch)
+    assert (caught.value.errno, caught.value.filename) == (30, str(tmp_path / "film.html"))
 
 
 def test_an_error_that_names_another_file_is_told_as_it_is(tmp_path):

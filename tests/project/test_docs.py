@@ -433,7 +433,8 @@ def test_shell_commands_are_real(page, monkeypatch, capsys):
     benchmarks = [f"kousoku_bench.{name.replace('-', '_')}.bench" for name in BENCHMARKS]
     for work in ("kousoku.api.train", "kousoku.api.resume", "kousoku.saved_runs.load", *benchmarks):
         monkeypatch.setattr(work, stop)
-    monkeypatch.setattr("kousoku.training.io.run_folder.read_config", lambda folder: {"agent": {"id": "ppo"}})
+    asked = {"agent": {"id": "ppo"}, "env": {"id": "CartPole-v1"}}
+    monkeypatch.setattr("kousoku.training.io.run_folder.read_config", lambda folder: asked)
     monkeypatch.setattr(ENVS, "_entries", dict(ENVS._entries))
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "countdown", raising=False)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from .errors import ConfigError
 from .spaces import Dict, Discrete, Space
@@ -44,8 +44,23 @@ def only_legal(values: Float[Array, " A"], obs: Any) -> Float[Array, " A"]:
         >>> only_legal(values, obs).tolist(), only_legal(values, None).tolist()
         ([-inf, 1.0, 2.0], [3.0, 1.0, 2.0])
     """
+    legal = legal_actions(obs, values.shape)
+    return values if legal is None else jnp.where(legal, values, -jnp.inf)
+
+
+def legal_actions(obs: Any, shape: tuple[int, ...]) -> Bool[Array, " A"] | None:
+    """Returns which actions the observation says may be taken: all, where it says none; None where it says nothing.
+
+    Args:
+        obs: the observation.
+        shape: [A] of an entry that counts.
+
+    Examples:
+        >>> legal_actions({"action_mask": jnp.array([0, 1, 1])}, (3,)).tolist()
+        [False, True, True]
+    """
     mask = obs.get(ACTION_MASK) if isinstance(obs, Mapping) else None
-    if mask is None or jnp.shape(mask) != values.shape:
-        return values
+    if mask is None or jnp.shape(mask) != shape:
+        return None
     legal = mask > 0
-    return jnp.where(legal | ~jnp.any(legal), values, -jnp.inf)
+    return legal | ~jnp.any(legal)

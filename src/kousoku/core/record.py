@@ -40,9 +40,10 @@ class RunRecord:
             (killed, or still on its way), "trouble" (what became NaN, where; or None), "steps" (done, each member),
             "members" (N), "seconds", "first_block_seconds" (of these, the first block's, which is compiled),
             "steps_per_second" (all members), "started" (ISO time), "resumed_at" (steps), "memory" (in MiB),
-            "versions": {name: version}, "device": {...}, "episodes" (all members), "best_step" (of the evaluation on
-            the way by which the best checkpoint was chosen, where one was made), "cut_evaluations" (how many greedy
-            episodes the evaluation ended at `eval_max_steps`, where the environment has no time limit),
+            "versions": {name: version}, "device": {..., "count" (how many shared the training), "available" (how
+            many could: as asked, or all)}, "episodes" (all members), "best_step" (of the evaluation on the way by which
+            the best checkpoint was chosen, where one was made), "cut_evaluations" (how many greedy episodes the
+            evaluation ended at `eval_max_steps`, where the environment has no time limit),
             "blown_up" (how many ended so, whole or not, where the environment's info has a flag `diverged`)}.
         points: the sweep's settings, one dict {name: value} each (see `core.sweep_names`); ({},) without a sweep.
         member_seed: [N] the seed of each member.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -39,7 +40,8 @@ def write_whole(path: Path, fill: Callable[[Path], object], *, sync: bool = Fals
             os.replace(part, target)
     except BaseException as error:
         if not direct:
-            part.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # it is not there, or the disk refuses this, too
+                part.unlink()
         if isinstance(error, OSError) and error.errno is not None and error.filename in (None, str(part), part):
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise

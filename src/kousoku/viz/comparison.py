@@ -6,7 +6,7 @@ import dataclasses
 import json
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -198,6 +198,22 @@ def compare_records(
     return Comparison(tuple(Group(titles[key], best[key], tuple(group), cuts[key]) for key, group in groups.items()))
 
 
+def check_room(configs: Iterable[Mapping[str, Any]], defaults: Defaults = no_defaults) -> None:
+    """Refuses more runs on one environment than are compared, by what they were asked to do: before they are read.
+
+    Each has at least one setting there, unless its sweep is of the environment's numbers: of that only all of it tells.
+
+    Raises:
+        ConfigError: if they are too many.
+    """
+    envs: dict[str, list[str]] = {}
+    for config in configs:
+        if not of_env(config.get("sweep") or {}):
+            envs.setdefault(_env_key(config["env"], {}, defaults), []).append(_env_words(config["env"], {}))
+    for words in envs.values():
+        _check_most(words[0], len(words), "runs")
+
+
 def _numbered(titles: Mapping[str, str]) -> dict[str, str]:
     """Returns the words for environments by their keys, with numbers where other environments have the same words."""
     alike: dict[str, list[str]] = {}
@@ -212,10 +228,7 @@ def _numbered(titles: Mapping[str, str]) -> dict[str, str]:
 def _check_counts(groups: Sequence[tuple[str, Sequence[str]]]) -> None:
     """Refuses (environment, names) of which one has too many names, or none has two."""
     for env, names in groups:
-        if len(names) > MOST:
-            most = f"on {env} at most {MOST} are compared, and a sweep counts once for each of its settings"
-            fix = f"{most}: leave runs out, or choose settings by `where` (--where)"
-            raise ConfigError("compare", f"{len(names)} runs or settings", fix)
+        _check_most(env, len(names), "runs or settings")
     if all(len(names) < 2 for _, names in groups):
         told = [f"{names[0]} is on {env}" for env, names in groups[:MOST]]
         others = f", and {len(groups) - MOST} more" if len(groups) > MOST else ""
@@ -223,6 +236,13 @@ def _check_counts(groups: Sequence[tuple[str, Sequence[str]]]) -> None:
         apart = f" on each of {len(groups)} environments" if len(groups) > 1 else ""
         fix = f"give at least two runs on the same environment{each}"
         raise ConfigError("compare", f"1 run{apart}" if groups else ..., fix)
+
+
+def _check_most(env: str, count: int, what: str) -> None:
+    if count > MOST:
+        most = f"on {env} at most {MOST} are compared, and a sweep counts once for each of its settings"
+        fix = f"{most}: leave runs out, or choose settings by `where` (--where)"
+        raise ConfigError("compare", f"{count} {what}", fix)
 
 
 def _cuts(env: str, entrants: Sequence[Entrant]) -> str:
@@ -265,7 +285,8 @@ def _entrants(
         own_setting = setting(_varied(of_agent(values), record.points), map(of_agent, record.points))
         label = well_formed(f"{name}: {own_setting}" if rivals > 1 else name)
         entrant = Entrant(label, own, returns[finite].mean(axis=1), int((~finite).sum()))
-        found.append((_env_key(own, defaults), _env_words(own), entrant))
+        env = record.config["env"]
+        found.append((_env_key(env, values, defaults), _env_words(env, values), entrant))
     if not found:
         raise ConfigError("compare", name, "none of its agents has a finite return; leave it out")
     if broken:
@@ -296,17 +317,16 @@ def _of_point(record: RunRecord, point: int) -> RunRecord:
     )
 
 
-def _env_key(record: RunRecord, defaults: Defaults) -> str:
-    """Returns the environment of a single setting as text that is equal where a run of its own has the same numbers."""
-    env = record.config["env"]
+def _env_key(env: Mapping[str, Any], point: Mapping[str, float], defaults: Defaults) -> str:
+    """Returns the environment of a setting as text that is equal where a run of its own has the same numbers."""
     part = "options" if env.get("registered", True) else "fields"
-    given = (env.get(part) or {}) | of_env(record.points[0])
+    given = (env.get(part) or {}) | of_env(point)
     at = {name: _as_told(value) for name, value in given.items()}
     if part == "options":
         usual = {name: _as_told(value) for name, value in defaults(env["id"]).items()}
         at = {name: value for name, value in at.items() if name not in usual or value != usual[name]}
         at |= {"wrap": _wrappers(at.get("wrap"))}
-    return json.dumps(env | {part: at}, sort_keys=True, default=str)
+    return json.dumps({**env, part: at}, sort_keys=True, default=str)
 
 
 def _as_told(value: Any) -> Any:
@@ -319,9 +339,8 @@ def _wrappers(wrap: Any) -> list[str]:
     return [text.strip() for text in (wrap.split(",") if isinstance(wrap, str) else wrap)] if wrap else []
 
 
-def _env_words(record: RunRecord) -> str:
-    env = record.config["env"]
-    given = (env.get("options") or {}) | of_env(record.points[0])
+def _env_words(env: Mapping[str, Any], point: Mapping[str, float]) -> str:
+    given = (env.get("options") or {}) | of_env(point)
     options = ", ".join(f"{name} {_on_a_line(value)}" for name, value in rows("", given) if name)
     return well_formed(f"{plain(env.get('id'))}" + (f" ({options})" if options else ""))
 

@@ -10,8 +10,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
+from ...core.action_mask import legal_actions
+from ...core.env import Env
 from ...core.errors import check_count, check_number, is_number
-from ...core.spaces import Dict, Space
+from ...core.spaces import Dict, Discrete, Space
 from ...core.timestep import Timestep
 from ...core.wrapper import Wrapper
 from ...ops.trees import select
@@ -38,6 +40,9 @@ class RepeatAction(Wrapper):
     The rewards are summed, and what is seen is the last observation. An episode that ends on the way ends at that very
     step. A time limit of the environment inside counts its own steps: the last action is repeated only as often as the
     limit leaves steps. Where nobody ends the episode there, actions after the limit are repeated as before it.
+
+    Where the newest `action_mask` forbids an action it is not repeated: the agent chooses again. The limit stays at as
+    many actions, which are fewer steps of the environment inside then.
 
     What the environment says in `info` is that of the last step.
 
@@ -105,6 +110,8 @@ class RepeatAction(Wrapper):
         reward = before.reward + after.reward
         taken = env_state, Timestep(after.obs, reward, after.terminated, after.truncated, after.info)
         over = self._is_over(before, steps)
+        legal = _legal(self.env, before)
+        over = over if legal is None else over | ~legal[action]
         counted = None if steps is None else steps + jnp.where(over, 0, 1)
         return (select(over, carry[0], taken), counted), None
 
@@ -121,12 +128,14 @@ class StickyActionState(eqx.Module):
         action: the last one that was taken.
         begun: whether there is one in this episode.
         stuck: steps that it still sticks, whatever is chosen.
+        legal: which actions may be taken now; None where the observation does not say it.
     """
 
     env_state: Any
     action: PyTree[Array]
     begun: Bool[Array, ""]
     stuck: Int[Array, ""]
+    legal: Bool[Array, " A"] | None
 
 
 def _probability(value: Any) -> Number:
@@ -145,6 +154,8 @@ class StickyAction(Wrapper):
 
     The first action of an episode is always taken. It makes a deterministic game random, so that an agent cannot learn
     a sequence of actions by heart.
+
+    An action sticks no longer where the newest `action_mask` forbids it.
 
     Attributes:
         repeat_action_probability: that the last action is taken instead of the one that is chosen, at each step.
@@ -182,10 +193,12 @@ class StickyAction(Wrapper):
         begins = (state.stuck == 0) & state.begun & (jax.random.uniform(stick_key, (), jnp.float32) < probability)
         duration = self._draw_duration(duration_key)
         stuck = jnp.where(begins, duration, state.stuck)
+        stuck = stuck if state.legal is None else jnp.where(state.legal[state.action], stuck, 0)
         sticks = stuck > 0
         taken = select(sticks, state.action, action)
         env_state, timestep = self.env.step(env_key, state.env_state, taken)
-        return StickyActionState(env_state, taken, jnp.array(True), jnp.maximum(stuck - 1, 0)), timestep
+        left, legal = jnp.maximum(stuck - 1, 0), _legal(self.env, timestep)
+        return StickyActionState(env_state, taken, jnp.array(True), left, legal), timestep
 
     def inner_state(self, state: StickyActionState) -> Any:
         """Returns the state of the environment inside; also of stacked states."""
@@ -193,11 +206,18 @@ class StickyAction(Wrapper):
 
     def _begun(self, result: tuple[Any, Timestep]) -> tuple[StickyActionState, Timestep]:
         env_state, timestep = result
-        return StickyActionState(env_state, _zero(self.action_space), jnp.array(False), jnp.int32(0)), timestep
+        action, legal = _zero(self.action_space), _legal(self.env, timestep)
+        return StickyActionState(env_state, action, jnp.array(False), jnp.int32(0), legal), timestep
 
     def _draw_duration(self, key: PRNGKeyArray) -> Int[Array, ""]:
         low, high = self.repeat_action_duration
         return jnp.int32(low) if low == high else jax.random.randint(key, (), low, high + 1, jnp.int32)
+
+
+def _legal(env: Env, timestep: Timestep) -> Bool[Array, " A"] | None:
+    """Returns which actions may be taken next; None where the observation does not say it."""
+    space = env.action_space
+    return legal_actions(timestep.obs, (space.n,)) if isinstance(space, Discrete) else None
 
 
 def _zero(space: Space) -> PyTree[Array]:

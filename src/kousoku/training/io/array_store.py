@@ -19,6 +19,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -81,11 +82,30 @@ def read(folder: Path, kinds: Kinds) -> list[np.ndarray]:
     return arrays
 
 
+@dataclass(frozen=True)
+class _ClosedLoopFilter:
+    """The hook for errors that nobody can catch, without those of threads that come back to a loop that is closed.
+
+    After a refusal TensorStore's threads do so, some of them a little later than the refusal: it stays in place.
+
+    Attributes:
+        hook: the one that was there, which is told all else.
+    """
+
+    hook: Callable[[Any], object]
+
+    def __call__(self, raised: Any) -> None:
+        """Tells what was raised."""
+        error = raised.exc_value
+        if not (isinstance(error, RuntimeError) and str(error) == "Event loop is closed" and raised.object is None):
+            self.hook(raised)
+
+
 @contextmanager
 def _by_orbax() -> Iterator[Any]:
     """Imports Orbax when it is needed, for one thread at a time; what its own would print is in the error too.
 
-    So is what asyncio prints of tasks that have failed, and Python of those that it removes unfinished.
+    So is what asyncio prints of tasks that have failed, and what TensorStore's threads report of a closed loop.
     """
     try:
         from orbax.checkpoint import v1  # pyright: ignore[reportAttributeAccessIssue]
@@ -93,14 +113,14 @@ def _by_orbax() -> Iterator[Any]:
         from orbax.checkpoint.experimental import v1
     logs = [logging.getLogger(name) for name in ("absl", "asyncio")]
     with ORBAX:
-        levels, hook = [log.level for log in logs], sys.unraisablehook
+        levels = [log.level for log in logs]
         for log in logs:
             log.setLevel(logging.CRITICAL + 1)
-        sys.unraisablehook = lambda raised: None if "Event loop" in str(raised.exc_value) else hook(raised)
+        if not isinstance(sys.unraisablehook, _ClosedLoopFilter):
+            sys.unraisablehook = _ClosedLoopFilter(sys.unraisablehook)
         try:
             yield v1
         finally:
-            sys.unraisablehook = hook
             for log, level in zip(logs, levels, strict=True):
                 log.setLevel(level)
 

@@ -105,7 +105,7 @@ def _is_known(package: str) -> bool:
 
 
 def device() -> dict[str, Any]:
-    """Describes the devices that JAX uses, and the machine around them."""
+    """Describes the devices that JAX has, and the machine around them."""
     devices = jax.devices()
     return {
         "platform": devices[0].platform,

@@ -279,7 +279,7 @@ def _facts(job: TrainJob, progress: RunProgress) -> dict[str, Any]:
         "started": progress.started,
         "resumed_at": progress.resumed_at,
         "versions": provenance.versions(),
-        "device": provenance.device(),
+        "device": provenance.device() | {"count": progress.devices, "available": progress.available},
     }
 
 
