@@ -1,4 +1,4 @@
-"""Scenes in three dimensions, as data: bodies made of simple geoms, and where their frames were over time.
+"""Scenes in three dimensions, as data: bodies made of simple geoms and cords, and where their frames were over time.
 
 Coordinates: metres, z up, right-handed. Quaternions are (w, x, y, z). Sizes of geoms are MuJoCo's half sizes.
 """
@@ -71,23 +71,61 @@ class Geom:
 
 @no_type_check
 @dataclass(frozen=True)
+class Cord:
+    """A thin round rod through points, straight from each to the next; the points may be fixed in different frames.
+
+    Attributes:
+        radius: in metres.
+        points: at least two, each a frame, or `WORLD`, and a position in it.
+        color: red, green, blue and opacity in [0, 1].
+        name: any text.
+
+    Raises:
+        ConfigError: if a number is out of its range.
+    """
+
+    radius: float
+    points: tuple[tuple[int, Vector], ...]
+    color: Rgba = (0.5, 0.5, 0.5, 1.0)
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        _check_shape("radius", self.radius, ())
+        check_finite("radius", self.radius)
+        object.__setattr__(self, "radius", float(self.radius))
+        check_number("radius", self.radius, low=0, open_low=True)
+        _check_shape("color", self.color, (4,))
+        object.__setattr__(self, "color", tuple(np.asarray(self.color, np.float64).tolist()))
+        for i, channel in enumerate(self.color):
+            check_number(f"color[{i}]", channel, low=0, high=1)
+        points = [_point(f"points[{i}]", point) for i, point in enumerate(self.points)]
+        if len(points) < 2:
+            raise ConfigError("points", len(points), "give at least two")
+        object.__setattr__(self, "points", tuple(points))
+
+
+@no_type_check
+@dataclass(frozen=True)
 class Body3d:
-    """The geoms of one environment, and how they look.
+    """The geoms and cords of one environment, and how they look.
 
     Attributes:
         geoms: its solids.
         name: any text, such as the model's name.
+        cords: its strings.
     """
 
     geoms: tuple[Geom, ...]
     name: str = ""
+    cords: tuple[Cord, ...] = ()
 
     def __post_init__(self) -> None:
-        geoms = tuple(self.geoms)
-        for geom in geoms:
-            if not isinstance(geom, Geom):
-                raise ConfigError("geoms", geom, "give solids, each a Geom")
-        object.__setattr__(self, "geoms", geoms)
+        for name, kind, what in (("geoms", Geom, "solids, each a Geom"), ("cords", Cord, "strings, each a Cord")):
+            parts = tuple(getattr(self, name))
+            for part in parts:
+                if not isinstance(part, kind):
+                    raise ConfigError(name, part, f"give {what}")
+            object.__setattr__(self, name, parts)
 
 
 @dataclass(frozen=True)
@@ -124,7 +162,7 @@ class Trajectory3d:
         name: any text, such as "seed 3".
 
     Raises:
-        ConfigError: if shapes disagree, a geom's frame does not exist, or a pose is not finite.
+        ConfigError: if shapes disagree, a geom's or cord's frame does not exist, or a pose is not finite.
     """
 
     body: Body3d
@@ -147,9 +185,12 @@ class Trajectory3d:
             _check_shape(f"values[{name!r}]", value, shape[:1])
         if self.contacts is not None:
             _check_shape("contacts.points", self.contacts.points, (shape[0], *np.shape(self.contacts.points)[1:]))
-        for i, geom in enumerate(self.body.geoms):
-            if geom.frame >= shape[1]:
-                raise ConfigError(f"geoms[{i}].frame", geom.frame, f"there are {shape[1]} frames")
+        frames = {f"geoms[{i}].frame": geom.frame for i, geom in enumerate(self.body.geoms)}
+        for i, cord in enumerate(self.body.cords):
+            frames |= {f"cords[{i}].points[{n}]": frame for n, (frame, _) in enumerate(cord.points)}
+        for name, frame in frames.items():
+            if frame >= shape[1]:
+                raise ConfigError(name, frame, f"there are {shape[1]} frames")
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -180,6 +221,19 @@ class Touching3d(Protocol):
     def contacts3d(self, state: Any, action: Any) -> tuple[Float[Array, "k 3"], Float[Array, "k 3"]]:
         """Returns points in the world, NaN where a slot is empty, and forces [N] under an action; can be traced."""
         ...
+
+
+def _point(name: str, point: Any) -> tuple[int, Vector]:
+    """Returns a point of a cord in plain numbers."""
+    try:
+        frame, position = point
+    except (TypeError, ValueError):
+        raise ConfigError(name, point, "give a frame and a position") from None
+    frame = check_count(f"{name}.frame", frame, low=WORLD)
+    _check_shape(f"{name}.position", position, (3,))
+    check_all(f"{name}.position", position, check_finite)
+    x, y, z = np.asarray(position, np.float64).tolist()
+    return frame, (x, y, z)
 
 
 def _check_shape(field_name: str, array: Any, shape: tuple[int, ...]) -> None:

@@ -149,6 +149,10 @@ class Model(eqx.Module):
                 self._check_weights(name, found)
         return Model(self.structure, self.constants, self.names, self.varied | {n: self._over(n, new[n]) for n in new})
 
+    def of_file(self) -> Model:
+        """Returns the model with all numbers as they are in the file."""
+        return Model(self.structure, self.constants, self.names)
+
     def _over(self, name: str, new: Array | dict[int, Array]) -> Array | dict[int, Array]:
         """Returns what takes the place of numbers that vary already: rows go over them."""
         before = self.varied.get(name)

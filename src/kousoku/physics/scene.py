@@ -1,4 +1,4 @@
-"""The picture of a mechanism, for `kousoku.core.scene3d`: its geoms as data, and where its bodies are."""
+"""The picture of a mechanism, for `kousoku.core.scene3d`: its geoms and tendons as data, and where its bodies are."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 from ..core.scene3d import WORLD, Body3d, Geom
 from .algebra.scalar import nums, to_array
 from .contacts import contacts_of
+from .cords import SHOWN_GROUPS, cords, free_points, num_free_points
 from .forward import Forward
 from .model import Model
 from .stages.joints import JointType, joints, moving_ancestor
@@ -21,41 +22,55 @@ Positions = Float[Array, " nq"] | Float[np.ndarray, " nq"]
 
 SHAPES = {0: "plane", 2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box"}
 """Of MuJoCo's mjtGeom those that there is a picture of."""
-SHOWN_GROUPS = 3
 
 
 def body3d(model: Model, name: str = "") -> Body3d:
-    """Returns the geoms that MuJoCo shows: groups 0 to 2, unless they are transparent.
+    """Returns the geoms and spatial tendons that MuJoCo shows: groups 0 to 2, unless they are transparent.
 
     A robot that shows nothing but meshes, of which there is no picture, is drawn by the geoms that it is touched by.
-    Frame i is body i + 1: the world, body 0, needs none.
+    Frame i is body i + 1: the world, body 0, needs none. Behind them are frames of points of the tendons.
 
     References:
         MuJoCo documentation, XML reference, body/geom: group, rgba.
     """
-    return Body3d(_shown(_geoms(model, np.asarray(model.geom_rgba, np.float64), dict(model.names)["geom"])), name)
+    names, file = dict(model.names), model.of_file()
+    geoms = _shown(_geoms(model, np.asarray(model.geom_rgba, np.float64), names["geom"]))
+    return Body3d(geoms, name, cords(file, file.tendon_rgba, names["tendon"], model.nbody - 1))
 
 
 def compiled_body3d(compiled: Any, name: str = "") -> Body3d:
-    """Returns the geoms of a model of C MuJoCo, as `body3d` does of ours.
+    """Returns the geoms and tendons of a model of C MuJoCo, as `body3d` does of ours, but with frames of bodies alone.
+
+    So nothing is drawn between two sites of a tendon with a geom between them, and what hangs slack is straight.
 
     Args:
         compiled: a `mujoco.MjModel`.
         name: any text.
     """
     from .mjcf.compiler import element_name
-    from .mjcf.load import geom_colors
+    from .mjcf.load import colors
 
     names = [element_name(compiled, "geom", i) for i in range(compiled.ngeom)]
-    return Body3d(_shown(_geoms(compiled, geom_colors(compiled), names)), name)
+    tendons = [element_name(compiled, "tendon", i) for i in range(compiled.ntendon)]
+    geoms = _shown(_geoms(compiled, colors(compiled, "geom"), names))
+    return Body3d(geoms, name, cords(compiled, colors(compiled, "tendon"), tendons, None))
 
 
 def poses(model: Model, qpos: Positions) -> tuple[Float[Array, "n 3"], Float[Array, "n 4"]]:
-    """Returns positions [nbody - 1, 3] and quaternions (w, x, y, z) [nbody - 1, 4] of the bodies but for the world."""
-    frames = kinematics(model, nums(qpos)).bodies[1:]
-    positions = to_array([number for frame in frames for number in frame.pos], qpos.dtype)
-    quaternions = to_array([number for frame in frames for number in frame.quat], qpos.dtype)
-    return positions.reshape(len(frames), 3), quaternions.reshape(len(frames), 4)
+    """Returns positions and quaternions (w, x, y, z) of the bodies but for the world, then of points of tendons."""
+    k = kinematics(model, nums(qpos))
+    frames, points = k.bodies[1:], free_points(model, k, qpos.dtype)
+    positions = to_array([number for frame in frames for number in frame.pos], qpos.dtype).reshape(len(frames), 3)
+    quaternions = to_array([number for frame in frames for number in frame.quat], qpos.dtype).reshape(len(frames), 4)
+    if not len(points):
+        return positions, quaternions
+    unturned = jnp.tile(jnp.array([1.0, 0.0, 0.0, 0.0], qpos.dtype), (len(points), 1))
+    return jnp.concatenate([positions, points]), jnp.concatenate([quaternions, unturned])
+
+
+def num_frames(model: Model) -> int:
+    """Returns how many frames `poses` tells."""
+    return model.nbody - 1 + num_free_points(model)
 
 
 def joint_values(model: Model, qpos: Positions) -> dict[str, Any]:

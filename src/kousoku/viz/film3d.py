@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from ..core.scene3d import Body3d, Contacts3d, Geom, Trajectory3d
+from ..core.scene3d import Body3d, Contacts3d, Cord, Geom, Trajectory3d
 from ..core.whole_file import write_text
 from .encode import numbers
 from .film2d import START, STYLE, check_pace
@@ -59,7 +59,10 @@ def payload(trajectories: Sequence[Trajectory3d], title: str) -> dict[str, Any]:
     return {
         "title": title,
         "dt": float(trajectories[0].dt),
-        "bodies": [{"name": body.name, "geoms": [_geom(geom) for geom in body.geoms]} for body in bodies],
+        "bodies": [
+            {"name": body.name, "geoms": [*map(_geom, body.geoms)], "cords": [*map(_cord, body.cords)]}
+            for body in bodies
+        ],
         "runs": [_run(trajectory, bodies.index(trajectory.body)) for trajectory in trajectories],
     }
 
@@ -73,6 +76,15 @@ def _geom(geom: Geom) -> dict[str, Any]:
         "name": geom.name,
         "position": numbers(geom.position),
         "quaternion": numbers(geom.quaternion),
+    }
+
+
+def _cord(cord: Cord) -> dict[str, Any]:
+    return {
+        "radius": numbers([cord.radius])[0],
+        "color": numbers(cord.color),
+        "name": cord.name,
+        "points": [[frame, *numbers(position)] for frame, position in cord.points],
     }
 
 

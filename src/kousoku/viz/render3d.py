@@ -17,7 +17,7 @@ from ..core.scene3d import Geom, Trajectory3d
 from .camera import Camera, Stage, stage_of
 from .solids import MEET, Rays, Times, bound
 from .style import SCENE, to_rgb
-from .view3d import is_floor, placed
+from .view3d import is_floor, placed, rods
 
 SUN = np.array([-0.45, -0.5, 1.0], np.float32) / np.float32(np.sqrt(0.45**2 + 0.5**2 + 1.0))
 ACROSS = np.linalg.svd(SUN[None])[2][1:].T  # two directions across the sun's
@@ -103,10 +103,12 @@ class Renderer:
     def _solids(self, time: int, camera: Camera) -> list[_Solid]:
         found = []
         for trajectory, offset in zip(self.trajectories, self.stage.offsets, strict=True):
-            geoms = [geom for geom in trajectory.body.geoms if geom.color[3] > 0.0 and not self._is_the_floor(geom)]
+            now = min(time, len(trajectory) - 1)
+            parts = [*trajectory.body.geoms, *rods(trajectory, now)]
+            geoms = [geom for geom in parts if geom.color[3] > 0.0 and not self._is_the_floor(geom)]
             if not geoms:
                 continue
-            places, turns = placed(geoms, trajectory, min(time, len(trajectory) - 1))
+            places, turns = placed(geoms, trajectory, now)
             near = (places + offset - camera.place).astype(np.float32)
             solids = zip(geoms, near, turns.astype(np.float32), strict=True)
             found += [_Solid(geom, place, turn, *bound(geom.kind, geom.size)) for geom, place, turn in solids]
@@ -218,7 +220,8 @@ class Renderer:
                 continue  # what is convex casts no shadow on itself where it faces the sun
             some = solid.sunward_of(flat)
             some = some[~shadow[some]]
-            shadow[some] = np.isfinite(solid.meet(place[some], SUN[None])[0])
+            if len(some):
+                shadow[some] = np.isfinite(solid.meet(place[some], SUN[None])[0])
         return shadow
 
 

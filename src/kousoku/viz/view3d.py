@@ -5,17 +5,19 @@ The player and the pictures without a display both ask here, so that they show t
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
-from ..core.scene3d import WORLD, Geom, Trajectory3d
+from ..core.scene3d import WORLD, Cord, Geom, Trajectory3d, Vector
 
 SAMPLES = 40
 ENDLESS = 5.0
 FAR, ROOMY, LOST = 0.8, 6.0, 2.0
 FLAT, PLANAR = 0.3, 1e-4
+SHORTEST, DOWN = 1e-3, -0.999999
 FROM_ABOVE, FROM_FRONT, FROM_SIDE = 0.95, 0.3, 0.16
 OBLIQUE, ASIDE = -1.02, -1.3
 
@@ -46,11 +48,13 @@ def view_of(trajectory: Trajectory3d) -> View:
     followed = followed_frames(trajectory, moving)
     solid = _solid(trajectory)
     figure = [geom for geom in solid if geom.frame in followed] or solid
+    knots = [knot for cord in trajectory.body.cords for knot in _knots(cord, followed)]
     if not figure:
         return View(1.0, False, (0.0, 0.0, 0.0), 0.0, OBLIQUE, FROM_FRONT)
-    spans = np.array([_box(figure, trajectory, t) for t in times])
+    spans = np.array([_box([*figure, *knots], trajectory, t) for t in times])
     whole = np.array([spans[:, 0].min(axis=0), spans[:, 1].max(axis=0)])
-    low, now = float(whole[0, 2]), _diagonal(spans[0])
+    # What cords tie together may be far apart later.
+    low, now = float(whole[0, 2]), max(map(_diagonal, spans)) if knots else _diagonal(spans[0])
     still = [geom for geom in solid if geom not in figure and geom.frame not in moving]
     arena = _box(still, trajectory, 0) if still else None
     if arena is not None and _diagonal(arena) < ROOMY * now and _is_inside(whole, arena, now):
@@ -60,7 +64,7 @@ def view_of(trajectory: Trajectory3d) -> View:
         travels = float(np.linalg.norm(way - way[0], axis=1).max()) > FAR * now
     azimuth, elevation = _side(trajectory, followed, spans)
     middle = tuple((0.5 * (whole[0] + whole[1])).tolist())
-    return View(_diagonal(spans[0] if travels else whole), travels, middle, low, azimuth, elevation)
+    return View(now if travels else _diagonal(whole), travels, middle, low, azimuth, elevation)
 
 
 def _is_inside(inner: Float[np.ndarray, "2 3"], outer: Float[np.ndarray, "2 3"], slack: float) -> bool:
@@ -71,6 +75,13 @@ def _is_inside(inner: Float[np.ndarray, "2 3"], outer: Float[np.ndarray, "2 3"],
 def _solid(trajectory: Trajectory3d) -> list[Geom]:
     """Returns the geoms that are seen and have an end."""
     return [geom for geom in trajectory.body.geoms if geom.kind != "plane" and geom.color[3] > 0.0]
+
+
+def _knots(cord: Cord, followed: list[int]) -> list[Geom]:
+    """Returns balls at a cord's points if it is tied to what is followed, so that all of it is in the picture."""
+    if cord.color[3] == 0.0 or not any(frame in followed for frame, _ in cord.points):
+        return []
+    return [Geom("sphere", (cord.radius, 0.0, 0.0), frame, position=place) for frame, place in cord.points]
 
 
 def moving_frames(trajectory: Trajectory3d) -> list[int]:
@@ -118,12 +129,37 @@ def placed(
     geoms: list[Geom], trajectory: Trajectory3d, time: int
 ) -> tuple[Float[np.ndarray, "g 3"], Float[np.ndarray, "g 3 3"]]:
     """Returns where the geoms' own frames are in the world: places and rotations."""
+    frames, positions = [geom.frame for geom in geoms], [geom.position for geom in geoms]
+    places, turns = _carried(frames, positions, trajectory, time)
+    return places, turns @ matrices(np.array([geom.quaternion for geom in geoms], float))
+
+
+def _carried(
+    frames: list[int], positions: list[Vector], trajectory: Trajectory3d, time: int
+) -> tuple[Float[np.ndarray, "g 3"], Float[np.ndarray, "g 3 3"]]:
+    """Returns where positions in frames are in the world, and how the frames are turned."""
     x = np.concatenate([np.asarray(trajectory.positions[time], float), np.zeros((1, 3))])
     q = np.concatenate([np.asarray(trajectory.quaternions[time], float), [[1.0, 0.0, 0.0, 0.0]]])
-    carrier = np.array([geom.frame for geom in geoms])  # the world is the last, -1
+    carrier = np.array(frames)  # the world is the last, -1
     turns = matrices(q)[carrier]
-    places = x[carrier] + np.einsum("gij,gj->gi", turns, np.array([geom.position for geom in geoms], float))
-    return places, turns @ matrices(np.array([geom.quaternion for geom in geoms], float))
+    return x[carrier] + np.einsum("gij,gj->gi", turns, np.array(positions, float)), turns
+
+
+def rods(trajectory: Trajectory3d, time: int) -> list[Geom]:
+    """Returns the straight parts of the cords at a time, as capsules in the world."""
+    found = []
+    for cord in trajectory.body.cords:
+        frames, positions = zip(*cord.points, strict=True)
+        places, _ = _carried(list(frames), list(positions), trajectory, time)
+        for start, end in itertools.pairwise(places):
+            length = float(np.linalg.norm(end - start))
+            if length <= SHORTEST * cord.radius:
+                continue
+            x, y, z = (end - start) / length
+            turn = (1.0 + z, -y, x, 0.0) if z > DOWN else (0.0, 1.0, 0.0, 0.0)
+            size = (cord.radius, 0.5 * length, 0.0)
+            found.append(Geom("capsule", size, WORLD, cord.color, cord.name, 0.5 * (start + end), turn))
+    return found
 
 
 def _box(geoms: list[Geom], trajectory: Trajectory3d, time: int) -> Float[np.ndarray, "2 3"]:

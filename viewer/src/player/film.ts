@@ -16,6 +16,14 @@ export interface Geom {
   quaternion: Four;
 }
 
+export interface Cord {
+  radius: number;
+  color: Four;
+  name: string;
+  // each a frame, or -1, and a position in it
+  points: Four[];
+}
+
 // From where to look at it; see view3d.py.
 export interface View {
   size: number;
@@ -24,6 +32,12 @@ export interface View {
   low: number;
   azimuth: number;
   elevation: number;
+}
+
+interface Body {
+  name: string;
+  geoms: Geom[];
+  cords: Cord[];
 }
 
 interface RawRun {
@@ -43,7 +57,7 @@ interface RawRun {
 export interface Raw {
   title: string;
   dt: number;
-  bodies: { name: string; geoms: Geom[] }[];
+  bodies: Body[];
   runs: RawRun[];
 }
 
@@ -56,6 +70,7 @@ export interface Contacts {
 
 export interface Run extends Episode {
   geoms: Geom[];
+  cords: Cord[];
   view: View;
   still: number[][];
   moving: number[];
@@ -72,16 +87,17 @@ export interface SolidFilm extends Film {
 }
 
 export function unpackFilm(raw: Raw): SolidFilm {
-  const runs = raw.runs.map((run) => unpackRun(run, raw.bodies[run.body].geoms));
+  const runs = raw.runs.map((run) => unpackRun(run, raw.bodies[run.body]));
   return { title: raw.title, dt: raw.dt, timed: true, left: 0, frames: Math.max(...runs.map((run) => run.frames)), runs };
 }
 
-function unpackRun(raw: RawRun, geoms: Geom[]): Run {
+function unpackRun(raw: RawRun, { geoms, cords }: Body): Run {
   const centre = new Float32Array(bytes(raw.centre));
   const counts = raw.contacts ? new Uint16Array(bytes(raw.contacts.counts)) : null;
   return {
     name: raw.name,
     geoms,
+    cords,
     view: raw.view,
     frames: raw.frames,
     still: raw.still,

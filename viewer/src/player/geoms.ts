@@ -29,7 +29,7 @@ export function isFloor(geom: Geom): boolean {
 
 // Planes without end go on for `far` metres from their middle.
 export function meshOf(geom: Geom, far: number): Mesh {
-  const mesh = new Mesh(geometryOf(geom, far), materialOf(geom));
+  const mesh = new Mesh(geometryOf(geom, far), materialOf(geom.color, geom.kind === "plane"));
   const [w, x, y, z] = geom.quaternion;
   mesh.position.fromArray(geom.position);
   mesh.quaternion.set(x, y, z, w).normalize();
@@ -57,10 +57,9 @@ function geometryOf({ kind, size: [a, b, c] }: Geom, far: number): BufferGeometr
   }
 }
 
-function materialOf(geom: Geom): MeshStandardMaterial {
-  const [r, g, b, opacity] = geom.color;
-  const flat = geom.kind === "plane";
-  const key = `${geom.color}|${flat}`;
+export function materialOf(color: Geom["color"], flat: boolean): MeshStandardMaterial {
+  const [r, g, b, opacity] = color;
+  const key = `${color}|${flat}`;
   let material = materials.get(key);
   if (!material) {
     material = new MeshStandardMaterial({

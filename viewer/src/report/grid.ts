@@ -8,8 +8,8 @@ import { colorBar } from "./colorbar";
 import type { Sweep, SweepRow } from "./data";
 import { binOf, type Layer } from "./layers";
 
-// fewer settings are read off their table
-export const FEW = 6;
+// fewer pairs of values are read off their table: 2 x 2 are enough
+const LEAST_PAIRS = 4;
 // a side with more values does not fit a page
 const MOST = 24;
 const CELL = { width: 68, height: 40 };
@@ -41,7 +41,7 @@ export function sweepGrid(sweep: Sweep, score: string, bins: number): HTMLElemen
 
 // The sides of a grid that at least half of whose cells were tried; null where there is none.
 function sidesOf({ names, rows, left }: Sweep): Sides | null {
-  if (names.length !== 2 || rows.length <= FEW || left > 0) return null;
+  if (names.length !== 2 || rows.length < LEAST_PAIRS || left > 0) return null;
   const [xs, ys] = [0, 1].map((side) => distinct(rows.map((row) => row.values[side])));
   const fits = [xs, ys].every((values) => values.length > 1 && values.length <= MOST);
   return fits && 2 * rows.length >= xs.length * ys.length ? { xs, ys } : null;

@@ -3,8 +3,10 @@ import { el, svg } from "../shared/dom";
 import { robustExtent, ticks, type Range } from "../shared/scales";
 import { known, prefixed, widest } from "../shared/text";
 import type { Sweep, SweepRow } from "./data";
-import { distinct, FEW, written } from "./grid";
+import { distinct, written } from "./grid";
 
+// fewer settings are read off their table
+const FEW = 6;
 const GAP = 210;
 const HEIGHT = 300;
 const EDGE = { left: 64, right: 72, top: 44, bottom: 18 };

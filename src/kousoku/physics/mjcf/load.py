@@ -28,7 +28,7 @@ INTEGERS = {
         "trntype", "dyntype", "gaintype", "biastype", "trnid", "ctrllimited", "forcelimited", "actlimited", "actadr",
         "actnum", "actearly",
     ),
-    "tendon": ("adr", "num", "limited"),
+    "tendon": ("adr", "num", "limited", "group"),
     "wrap": ("type", "objid"),
     "eq": ("type", "obj1id", "obj2id", "objtype", "active0"),
     "pair": ("dim", "geom1", "geom2"),
@@ -46,7 +46,7 @@ FLOATS = {
     ),
     "tendon": (
         "stiffness", "damping", "frictionloss", "lengthspring", "range", "margin", "solref_lim", "solimp_lim",
-        "solref_fri", "solimp_fri", "invweight0", "length0",
+        "solref_fri", "solimp_fri", "invweight0", "length0", "width",
     ),
     "wrap": ("prm",),
     "eq": ("data", "solref", "solimp"),
@@ -98,7 +98,8 @@ def from_mujoco(compiled: Any, document: Document | None = None) -> Model:
     structure |= _switches(compiled)
     numbers = {name: np.asarray(getattr(compiled.opt, name), np.float64) for name in FLOAT_OPTIONS}
     numbers |= {f"{kind}_{name}": getattr(compiled, f"{kind}_{name}") for kind in FLOATS for name in FLOATS[kind]}
-    numbers |= {"qpos0": compiled.qpos0, "qpos_spring": compiled.qpos_spring, "geom_rgba": geom_colors(compiled)}
+    numbers |= {"qpos0": compiled.qpos0, "qpos_spring": compiled.qpos_spring}
+    numbers |= {f"{kind}_rgba": colors(compiled, kind) for kind in ("geom", "tendon")}
     numbers["meaninertia"] = np.asarray(compiled.stat.meaninertia, np.float64)
     model = Model(Constants(structure), Constants(numbers), _names(compiled))
     _check_pairs(model, locator)
@@ -155,12 +156,13 @@ def _check_points(compiled: Any, model: Model, locator: ElementLocator) -> None:
                 raise ConfigError(locator.find("flag", flag), f"{flag} off, and {what}", fix)
 
 
-def geom_colors(compiled: Any) -> np.ndarray:
-    """Returns each geom's colour as MuJoCo draws it [ngeom, 4]: its material's if it has one but no own colour."""
+def colors(compiled: Any, kind: str) -> np.ndarray:
+    """Returns each geom's, or tendon's, colour as MuJoCo draws it [n, 4]: its material's if it has one but no own."""
+    rgba, materials = getattr(compiled, f"{kind}_rgba"), getattr(compiled, f"{kind}_matid")
     plain = np.array([0.5, 0.5, 0.5, 1.0], np.float32)
-    own = np.all(compiled.geom_rgba == plain, axis=1) & (compiled.geom_matid >= 0)
-    material = compiled.mat_rgba[np.maximum(compiled.geom_matid, 0)] if compiled.nmat else compiled.geom_rgba
-    return np.where(own[:, None], material, compiled.geom_rgba).astype(np.float64)
+    own = np.all(rgba == plain, axis=1) & (materials >= 0)
+    material = compiled.mat_rgba[np.maximum(materials, 0)] if compiled.nmat else rgba
+    return np.where(own[:, None], material, rgba).astype(np.float64)
 
 
 def _switches(compiled: Any) -> dict[str, np.ndarray]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 from ..algebra.scalar import ONE, ZERO, Bool, Num, logical_not, nums, row, total, where
 from ..algebra.vector import ZERO3, Vec
@@ -20,7 +21,7 @@ from .apply_ft import wrench_at_com
 from .com_pos import ComPos
 from .joints import ancestors, joint, last_dof
 from .kinematics import Kinematics, geom_frame, site_frame
-from .wrapping import wrap
+from .wrapping import Wrap, wrap
 
 
 class WrapType(IntEnum):
@@ -56,6 +57,22 @@ class Tendon:
 
 
 @dataclass(frozen=True)
+class Leg:
+    """A spatial tendon's way from one site to the next.
+
+    Attributes:
+        start, end: the sites.
+        around: the entry of the path that is a geom between them; None if there is none.
+        pulley: the entry of the pulley that it lies behind; None if there is none.
+    """
+
+    start: int
+    end: int
+    around: int | None
+    pulley: int | None
+
+
+@dataclass(frozen=True)
 class _Point:
     """A point of a tendon's path: the body that carries it, and where it is in the world."""
 
@@ -85,11 +102,40 @@ def tendons(model: Model, k: Kinematics, com: ComPos, qpos: Sequence[Num]) -> li
     """Returns all tendons at the joint positions `qpos` [nq]."""
     found = []
     for i in range(model.ntendon):
-        first = int(model.tendon_adr[i])
-        wraps = range(first, first + int(model.tendon_num[i]))
-        is_fixed = model.wrap_type[first] == WrapType.JOINT
+        wraps = path(model, i)
+        is_fixed = model.wrap_type[wraps[0]] == WrapType.JOINT
         found.append(_fixed(model, qpos, wraps) if is_fixed else _spatial(model, k, com, wraps))
     return found
+
+
+def path(model: Any, tendon: int) -> range:
+    """Returns the entries of a tendon's path, of a model of ours or of MuJoCo's."""
+    first = int(model.tendon_adr[tendon])
+    return range(first, first + int(model.tendon_num[tendon]))
+
+
+def legs(model: Any, wraps: range) -> Iterator[Leg]:
+    """Yields the legs of a path, of a model of ours or of MuJoCo's; none of a fixed tendon."""
+    pulley, last, around = None, None, None
+    for w in wraps:
+        kind = WrapType(int(model.wrap_type[w]))
+        if kind == WrapType.PULLEY:
+            pulley, last = w, None
+        elif kind == WrapType.SITE:
+            site = int(model.wrap_objid[w])
+            if last is not None:
+                yield Leg(last, site, around, pulley)
+            last, around = site, None
+        else:
+            around = w
+
+
+def way_round(model: Model, k: Kinematics, start: Vec, end: Vec, around: int, between: int = 0) -> Wrap:
+    """Returns the way from one place in the world to another past the geom of an entry; see `wrap`."""
+    geom, side = int(model.wrap_objid[around]), round(float(model.constants["wrap_prm"][around]))
+    beside = site_frame(model, k, side).pos if side >= 0 else None
+    is_sphere, radius = model.wrap_type[around] == WrapType.SPHERE, row(model.geom_size, geom)[0]
+    return wrap(start, end, geom_frame(model, k, geom), radius, bool(is_sphere), beside, between)
 
 
 def _fixed(model: Model, qpos: Sequence[Num], wraps: range) -> Tendon:
@@ -111,29 +157,21 @@ def _spatial(model: Model, k: Kinematics, com: ComPos, wraps: range) -> Tendon:
 
 def _parts(model: Model, k: Kinematics, wraps: range) -> Iterator[_Part]:
     """Yields the straight parts of a path, with what lies round a geom behind each."""
-    share, last, between = ONE, None, None
-    for w in wraps:
-        kind, number = WrapType(int(model.wrap_type[w])), int(model.wrap_objid[w])
-        if kind == WrapType.PULLEY:
-            share, last = 1.0 / nums(model.wrap_prm)[w], None
-        elif kind == WrapType.SITE:
-            point = _Point(int(model.site_bodyid[number]), site_frame(model, k, number).pos)
-            if last is not None and between is None:
-                yield _Part(last, point, share)
-            elif last is not None and between is not None:
-                yield from _round(model, k, last, point, share, between)
-            last, between = point, None
+    found = list(legs(model, wraps))
+    sites = dict.fromkeys(site for leg in found for site in (leg.start, leg.end))
+    points = {site: _Point(int(model.site_bodyid[site]), site_frame(model, k, site).pos) for site in sites}
+    for leg in found:
+        start, end = points[leg.start], points[leg.end]
+        share = ONE if leg.pulley is None else 1.0 / nums(model.wrap_prm)[leg.pulley]
+        if leg.around is None:
+            yield _Part(start, end, share)
         else:
-            between = w
+            yield from _round(model, k, start, end, share, leg.around)
 
 
 def _round(model: Model, k: Kinematics, start: _Point, end: _Point, share: Num, w: int) -> Iterator[_Part]:
     """Yields the parts of a path past a geom: two with a way round it between them, or a straight one."""
-    geom, side = int(model.wrap_objid[w]), round(float(model.constants["wrap_prm"][w]))
-    beside = site_frame(model, k, side).pos if side >= 0 else None
-    is_sphere, radius = model.wrap_type[w] == WrapType.SPHERE, row(model.geom_size, geom)[0]
-    way = wrap(start.pos, end.pos, geom_frame(model, k, geom), radius, bool(is_sphere), beside)
-    body = int(model.geom_bodyid[geom])
+    body, way = int(model.geom_bodyid[int(model.wrap_objid[w])]), way_round(model, k, start.pos, end.pos, w)
     yield _Part(start, _Point(body, way.first), share, way.touches, way.length)
     yield _Part(_Point(body, way.last), end, share, way.touches)
     yield _Part(start, end, share, logical_not(way.touches))

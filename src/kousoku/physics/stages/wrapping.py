@@ -74,12 +74,14 @@ class _Arc:
         touches: whether the tendon comes to it; where not, all else means nothing.
         length: of the way.
         first, last: where it begins and ends.
+        angle: from the first to the last about the centre, as it turns.
     """
 
     touches: Bool
     length: Num
     first: _Point
     last: _Point
+    angle: Num
 
 
 @dataclass(frozen=True)
@@ -90,15 +92,17 @@ class Wrap:
         touches: whether it comes to the surface; where not, all else means nothing.
         length: of the way along the surface, metres.
         first, last: where it meets and leaves the surface, in the world.
+        between: points of the way along the surface, in the world, equally far from one another and from both ends.
     """
 
     touches: Bool
     length: Num
     first: Vec
     last: Vec
+    between: tuple[Vec, ...] = ()
 
 
-def wrap(start: Vec, end: Vec, frame: Frame, radius: Num, is_sphere: bool, side: Vec | None) -> Wrap:
+def wrap(start: Vec, end: Vec, frame: Frame, radius: Num, is_sphere: bool, side: Vec | None, between: int = 0) -> Wrap:
     """Returns the way of a tendon past a sphere or cylinder.
 
     Args:
@@ -107,6 +111,7 @@ def wrap(start: Vec, end: Vec, frame: Frame, radius: Num, is_sphere: bool, side:
         radius: the geom's, metres.
         is_sphere: whether it is a sphere, or else a cylinder.
         side: a site on the side that the tendon passes on, or in the geom; None for the shorter way.
+        between: how many points of the way along the surface to tell, beside both of its ends.
     """
     to_local = frame.mat.transpose()
     p0, p1 = to_local @ (start - frame.pos), to_local @ (end - frame.pos)
@@ -120,16 +125,20 @@ def wrap(start: Vec, end: Vec, frame: Frame, radius: Num, is_sphere: bool, side:
         arc = _either(s.dot(s) < radius * radius, _inside(d0, d1, radius), _outside(d0, d1, radius, towards))
     at_centre = logical_any(p.dot(p) < MINVAL**2 for p in (p0, p1))
     touches = logical_and(arc.touches, logical_not(at_centre))
-    first, last = (axes[0] * q.x + axes[1] * q.y for q in (arc.first, arc.last))
+    shares = [(n + 1) / (between + 1) for n in range(between)]
+    turned = [arc.first.turned(arc.angle * share) for share in shares]
+    first, last, *inner = (axes[0] * q.x + axes[1] * q.y for q in (arc.first, arc.last, *turned))
     length = arc.length
     if not is_sphere:
         before, after = _distance(d0, arc.first), _distance(d1, arc.last)
         climb = (p1.z - p0.z) / maximum(before + length + after, MINVAL)
         first = Vec(first.x, first.y, p0.z + climb * before)
         last = Vec(last.x, last.y, p0.z + climb * (before + length))
+        heights = [p0.z + climb * (before + length * share) for share in shares]
+        inner = [Vec(point.x, point.y, z) for point, z in zip(inner, heights, strict=True)]
         height = climb * length
         length = Vec(length, height, ZERO).norm_and_unit()[0]
-    return Wrap(touches, length, frame.transform(first), frame.transform(last))
+    return Wrap(touches, length, frame.transform(first), frame.transform(last), tuple(map(frame.transform, inner)))
 
 
 def _plane(p0: Vec, p1: Vec) -> tuple[Vec, Vec]:
@@ -166,7 +175,8 @@ def _outside(d0: _Point, d1: _Point, radius: Num, side: _Point | None) -> _Arc:
     turn = where(about >= 0.0, 1.0, -1.0) * where(behind, -1.0, 1.0)
     first, last = _tangent(d0, square, radius, turn), _tangent(d1, square, radius, -turn)
     angle = turn * atan2(first.cross(last), first.dot(last))
-    return _Arc(logical_not(none), radius * where(angle < 0.0, angle + 2.0 * math.pi, angle), first, last)
+    angle = where(angle < 0.0, angle + 2.0 * math.pi, angle)
+    return _Arc(logical_not(none), radius * angle, first, last, turn * angle)
 
 
 def _passes_behind(d0: _Point, d1: _Point, side: _Point) -> Bool:
@@ -208,7 +218,7 @@ def _inside(d0: _Point, d1: _Point, radius: Num) -> _Arc:
     middle = d0.plus(d1).unit().scaled(radius)
     found = logical_and(found, cos(between) <= 1.0 - MINVAL)
     touch = _where_point(found, turned, middle)
-    return _Arc(logical_not(none), ZERO, touch, touch)
+    return _Arc(logical_not(none), ZERO, touch, touch, ZERO)
 
 
 def _reflection(a: Num, b: Num, between: Num) -> tuple[Num, Bool]:
@@ -240,7 +250,8 @@ def _either(condition: Bool, one: _Arc, other: _Arc) -> _Arc:
         return one if condition else other
     touches = logical_any((logical_and(condition, one.touches), logical_and(logical_not(condition), other.touches)))
     first, last = (_where_point(condition, a, b) for a, b in ((one.first, other.first), (one.last, other.last)))
-    return _Arc(touches, where(condition, one.length, other.length), first, last)
+    length, angle = (where(condition, a, b) for a, b in ((one.length, other.length), (one.angle, other.angle)))
+    return _Arc(touches, length, first, last, angle)
 
 
 def _where_point(condition: Bool, one: _Point, other: _Point) -> _Point:

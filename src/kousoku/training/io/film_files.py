@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core import scene as scenes
 from ...core.scene import Trajectory2d
-from ...core.scene3d import Body3d, Contacts3d, Geom, Trajectory3d
+from ...core.scene3d import Body3d, Contacts3d, Cord, Geom, Trajectory3d
 
 SHAPES = {kind.__name__: kind for kind in get_args(scenes.Shape)}
 
@@ -66,7 +66,7 @@ def film_of(told: dict[str, Any] | None, arrays: dict[str, np.ndarray]) -> Film 
     values = dict(zip(told["values"], arrays["values"], strict=True))
     if "body" not in told:
         return Trajectory2d(_scenes(told["backgrounds"], told["frames"]), told["dt"], values, told["name"])
-    body = Body3d(tuple(_thawed(Geom, geom) for geom in told["body"]["geoms"]), told["body"]["name"])
+    body = _body(told["body"])
     contacts = Contacts3d(arrays["points"], arrays["forces"]) if "points" in arrays else None
     return Trajectory3d(body, arrays["positions"], arrays["quaternions"], told["dt"], values, contacts, told["name"])
 
@@ -74,6 +74,12 @@ def film_of(told: dict[str, Any] | None, arrays: dict[str, np.ndarray]) -> Film 
 def frozen(value: Any) -> Any:
     """Turns JSON's lists into the tuples they were written from."""
     return tuple(frozen(item) for item in value) if isinstance(value, list) else value
+
+
+def _body(told: dict[str, Any]) -> Body3d:
+    """Returns what a film shows; earlier versions knew no cords."""
+    geoms = tuple(_thawed(Geom, geom) for geom in told["geoms"])
+    return Body3d(geoms, told["name"], tuple(_thawed(Cord, cord) for cord in told.get("cords", ())))
 
 
 def _scenes(backgrounds: Sequence[Any], frames: Sequence[Any]) -> tuple[scenes.Scene, ...]:
