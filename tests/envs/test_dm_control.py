@@ -318,4 +318,4 @@ def test_touch_is_read_where_the_solver_was() -> None:
     qpos = jnp.asarray(env.model.qpos0, jnp.float32).at[1].set(-0.27)
     physics = State(qpos, jnp.zeros(3), jnp.zeros(0), jnp.zeros(3))
     world = World(env.model, forward(env.model, physics, jnp.zeros(2)), jnp.float32)
-    assert (env.touched(world) > 0.0).all()
+    assert (env.feel(world) > 0.0).all()

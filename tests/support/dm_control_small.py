@@ -133,6 +133,105 @@ FILES |= {
     ),
 }
 
+WALL = '<geom name="wall_{0}" type="plane" size="1 1 1" pos="{1} {2} 1" zaxis="{3} {4} 0"/>'
+WALLS = [("px", -4, 0, 1, 0), ("py", 0, -4, 0, 1), ("nx", 4, 0, -1, 0), ("ny", 0, 4, 0, -1)]
+LIMB = '<body name="{0}" pos="{1} {2} .05"><geom size=".04" mass="1"/></body>'
+LIMBS = [("lhand", 0.3, 0.2), ("rhand", -0.3, 0.2), ("lfoot", 0.1, -0.5), ("rfoot", -0.1, -0.5)]
+FILES |= {
+    "ball_in_cup.xml": """
+<mujoco>
+  <include file="./common/materials.xml"/>
+  <default><joint type="slide"/><geom type="capsule" size=".01"/><motor ctrlrange="-1 1" gear="4"/></default>
+  <worldbody>
+    <body name="cup" pos="0 0 .6">
+      <joint name="cup_x" axis="1 0 0" damping="2" stiffness="15"/>
+      <joint name="cup_z" axis="0 0 1" damping="2" stiffness="15"/>
+      <geom fromto="-.06 0 -.1 .06 0 -.1"/><geom fromto="-.06 0 -.1 -.06 0 0"/><geom fromto=".06 0 -.1 .06 0 0"/>
+      <site name="cup" pos="0 0 -.11"/><site name="target" type="box" pos="0 0 -.05" size=".06 .01 .05"/>
+    </body>
+    <body name="ball" pos="0 0 .2">
+      <joint name="ball_x" axis="1 0 0"/><joint name="ball_z" axis="0 0 1"/>
+      <geom name="ball" type="sphere" size=".03"/><site name="ball"/>
+    </body>
+  </worldbody>
+  <tendon>
+    <spatial limited="true" range="0 .35"><site site="ball"/><site site="cup"/></spatial>
+  </tendon>
+  <actuator><motor joint="cup_x"/><motor joint="cup_z"/></actuator>
+</mujoco>""",
+    "finger.xml": """
+<mujoco>
+  <include file="./common/materials.xml"/>
+  <option timestep="0.01" cone="elliptic"><flag gravity="disable"/></option>
+  <default><joint axis="0 -1 0" damping="2"/><motor ctrlrange="-1 1" gear="20"/></default>
+  <worldbody>
+    <body name="proximal" pos="-.2 0 .4">
+      <joint name="proximal" limited="true" range="-100 100" ref="-80"/>
+      <geom type="capsule" size=".03" fromto="0 0 0 0 0 -.15"/>
+      <body name="distal" pos="0 0 -.16">
+        <joint name="distal" limited="true" range="-90 90"/>
+        <geom type="capsule" size=".03" fromto="0 0 -.1 0 0 -.15"/>
+        <site name="touchtop" pos=".01 0 -.16" size=".03"/><site name="touchbottom" pos="-.01 0 -.16" size=".03"/>
+      </body>
+    </body>
+    <body name="spinner" pos=".2 0 .4">
+      <joint name="hinge" damping=".4"/><geom name="cap1" type="capsule" size=".05 .07"/>
+      <site name="tip" size=".025" pos="0 0 .12"/>
+    </body>
+  </worldbody>
+  <actuator><motor joint="proximal"/><motor joint="distal"/></actuator>
+  <sensor><touch site="touchtop"/><touch site="touchbottom"/></sensor>
+</mujoco>""",
+    "lqr.xml": """
+<mujoco>
+  <include file="./common/materials.xml"/>
+  <option timestep=".02"><flag constraint="disable"/></option>
+  <default><joint type="slide" axis="0 1 0"/><geom size=".08" material="self"/></default>
+  <worldbody><geom type="plane" size="3 1 1"/></worldbody>
+</mujoco>""",
+    "quadruped.xml": """
+<mujoco>
+  <include file="./common/materials.xml"/>
+  <worldbody>
+    <geom name="floor" type="plane" size="4 4 1"/><geom name="terrain" type="box" size="4 4 .5"/>
+    WALLS
+    <site name="target" size=".4 .05"/>
+    <body name="torso" pos="0 0 .5">
+      <freejoint name="root"/><geom type="ellipsoid" size=".3 .2 .15"/>
+      <site name="torso"/><site name="rangefinder"/><site name="workspace" size=".3" pos=".6 0 -.1"/>
+      <body name="knee" pos=".2 .1 -.1">
+        <joint name="knee" axis="0 1 0" damping="5" ref="-40"/><geom type="capsule" size=".04" fromto="0 0 0 0 0 -.2"/>
+        <body name="toe" pos="0 0 -.25"><geom size=".06"/><site name="toe"/></body>
+      </body>
+    </body>
+    <body name="ball" pos="0 0 3"><freejoint name="ball_root"/><geom name="ball" size=".15" mass="1"/></body>
+  </worldbody>
+  <actuator>
+    <general joint="knee" ctrlrange="-1 1" gainprm="100" biastype="affine" biasprm="0 -100" dyntype="filter"
+      dynprm=".1"/>
+  </actuator>
+  <sensor>
+    <accelerometer name="accelerometer" site="torso"/><gyro name="gyro" site="torso"/><velocimeter site="torso"/>
+    <rangefinder site="rangefinder"/><force name="force" site="toe"/><torque name="torque" site="toe"/>
+  </sensor>
+</mujoco>""".replace("WALLS", "".join(WALL.format(*wall) for wall in WALLS)),
+    "humanoid_CMU.xml": """
+<mujoco>
+  <include file="./common/materials.xml"/>
+  <worldbody>
+    <geom type="plane" size="5 5 1"/>
+    <body name="thorax" pos="0 0 1">
+      <freejoint name="root"/><geom type="capsule" size=".1" fromto="0 -.4 0 0 .2 0"/>
+      <body name="head" pos="0 .4 0">
+        <joint name="neck" axis="1 0 0" limited="true" range="-30 30"/><geom size=".1"/>
+      </body>
+      LIMBS
+    </body>
+  </worldbody>
+  <actuator><motor joint="neck" ctrlrange="-1 1"/></actuator>
+</mujoco>""".replace("LIMBS", "".join(LIMB.format(*limb) for limb in LIMBS)),
+}
+
 
 def write(folder: Path) -> None:
     """Writes the package into a folder that Python looks for packages in."""

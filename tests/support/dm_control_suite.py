@@ -70,13 +70,16 @@ def put(env: Any, state: SuiteState) -> np.ndarray:
 
 def set_goal(physics: Any, goal: np.ndarray) -> None:
     if goal.size:
-        kind = "geom" if physics.model.name2id("target", "geom") >= 0 else "site"
+        is_geom = mujoco.mj_name2id(physics.model.ptr, mujoco.mjtObj.mjOBJ_GEOM, "target") >= 0
+        kind = "geom" if is_geom else "site"
         getattr(physics.named.model, f"{kind}_pos")["target"] = goal
 
 
 def actions(env: Any, count: int, rng: np.random.Generator) -> np.ndarray:
     """Random commands, some beyond their ranges; then waves, extremes, and none at all, a quarter each."""
-    low, high = env.physics.model.actuator_ctrlrange.T
+    model = env.physics.model
+    # Commands without bounds are as those between -1 and 1.
+    low, high = np.where(model.actuator_ctrllimited[:, None], model.actuator_ctrlrange, [-1.0, 1.0]).T
     shape = (count // 4, low.size)
     waves = np.sin(0.3 * np.arange(shape[0])[:, None] + rng.uniform(0.0, 6.3, low.size))
     parts = [rng.uniform(-1.2, 1.2, shape), waves, rng.choice([-1.0, 1.0], shape), np.zeros(shape)]

@@ -231,9 +231,11 @@ _GAMES = f"games are MinAtar's, such as 'MinAtar/Breakout-v1', and 'Blackjack-v1
 _ON_HOST = "are not here, but run on the host:"
 _ATARI = f"Atari's {_ON_HOST} 'gymnasium:ALE/Pong-v5' with ale-py installed, 'envpool:Pong-v5' with envpool"
 _DOMAINS = (
-    "acrobot|cartpole|cheetah|fish|hopper|humanoid|manipulator|pendulum|point_mass|reacher|stacker|swimmer|walker"
+    "acrobot|ball_in_cup|cartpole|cheetah|finger|fish|hopper|humanoid|humanoid_cmu|lqr|manipulator|pendulum|"
+    "point_mass|quadruped|reacher|stacker|swimmer|walker"
 )
-_TASKS = "balance|bring|easy|hard|hop|insert|run|stack|stand|swim|swingup|upright|walk"
+_TASKS = "balance|bring|catch|easy|fetch|hard|hop|insert|lqr|run|spin|stack|stand|swim|swingup|turn|upright|walk"
+_KINDS = "sparse|ball|peg|easy|hard|2|4|2_1|6_2"
 
 _MINIGRID = (
     "of MiniGrid's there are Empty, FourRooms, DoorKey, LavaGap, LavaCrossing, SimpleCrossing, Unlock, UnlockPickup, "
@@ -262,7 +264,7 @@ ENVS_ELSEWHERE: dict[str, str] = {
     r"(procgen|nethack|nle|minerl|crafter|vizdoom|miniworld)": f"it is not here; {_GAMES}",
     r"minigrid(?!-(empty|fourrooms|doorkey|lava|simplecrossing|unlock|keycorridor|multiroom|dynamic).*-v\d)": _MINIGRID,
     r"babyai": _MINIGRID,
-    rf"dm_control(?!/({_DOMAINS})-)|dmc|({_DOMAINS})[-_]({_TASKS})(_(sparse|ball|peg|2|4))?(-v\d+)?$": (
+    rf"dm_control(?!/({_DOMAINS})-)|dmc|({_DOMAINS})[-_]({_TASKS})(_({_KINDS}))?(-v\d+)?$": (
         "of dm_control's suite there are tasks such as 'dm_control/walker-walk-v0'; `kousoku list dm_control` has all"
     ),
     r"fetch|hand(reach|manipulate)|adroit|antmaze|pointmaze|frankakitchen|panda": (

@@ -79,8 +79,10 @@ for _module, _game in (
 ):
     ENVS.register(f"MinAtar/{_game}-v0", f"{_MINATAR}.{_module}:{_game}")
     ENVS.register(f"MinAtar/{_game}-v1", f"{_MINATAR}.{_module}:{_game}", use_minimal_action_set=True)
+_TURN = {"spinning": False}
 for _domain, _class, _tasks in (
     ("acrobot", "SuiteAcrobot", {"swingup": {}, "swingup_sparse": {"sparse": True}}),
+    ("ball_in_cup", "SuiteBallInCup", {"catch": {}}),
     (
         "cartpole",
         "SuiteCartpole",
@@ -94,6 +96,7 @@ for _domain, _class, _tasks in (
         },
     ),
     ("cheetah", "SuiteCheetah", {"run": {}}),
+    ("finger", "SuiteFinger", {"spin": {}, "turn_easy": _TURN, "turn_hard": _TURN | {"target_radius": 0.03}}),
     ("fish", "SuiteFish", {"upright": {"swimming": False}, "swim": {}}),
     ("hopper", "SuiteHopper", {"stand": {"hopping": False}, "hop": {}}),
     (
@@ -107,6 +110,12 @@ for _domain, _class, _tasks in (
         },
     ),
     (
+        "humanoid_CMU",
+        "SuiteHumanoidCMU",
+        {"stand": {"move_speed": 0.0}, "walk": {}, "run": {"move_speed": 10.0}},
+    ),
+    ("lqr", "SuiteLqr", {"lqr_2_1": {}, "lqr_6_2": {"num_bodies": 6, "num_actuators": 2}}),
+    (
         "manipulator",
         "SuiteManipulator",
         {
@@ -118,13 +127,14 @@ for _domain, _class, _tasks in (
     ),
     ("pendulum", "SuitePendulum", {"swingup": {}}),
     ("point_mass", "SuitePointMass", {"easy": {}, "hard": {"randomize_gains": True}}),
+    ("quadruped", "SuiteQuadruped", {"walk": {}, "run": {"move_speed": 5.0}, "fetch": {"fetching": True}}),
     ("reacher", "SuiteReacher", {"easy": {}, "hard": {"target_size": 0.015}}),
     ("stacker", "SuiteStacker", {"stack_2": {}, "stack_4": {"num_boxes": 4}}),
     ("swimmer", "SuiteSwimmer", {"swimmer6": {}, "swimmer15": {"num_links": 15}}),
     ("walker", "SuiteWalker", {"stand": {"move_speed": 0.0}, "walk": {}, "run": {"move_speed": 8.0}}),
 ):
     for _task, _options in _tasks.items():
-        ENVS.register(f"dm_control/{_domain}-{_task}-v0", f"{_DM_CONTROL}.{_domain}:{_class}", **_options)
+        ENVS.register(f"dm_control/{_domain}-{_task}-v0", f"{_DM_CONTROL}.{_domain.lower()}:{_class}", **_options)
 ENVS.require("dm_control", "dm_control")
 for _id, (_task, _options) in MINIGRID.items():
     ENVS.register(f"MiniGrid-{_id}", f"kousoku.envs.minigrid.{_task}", **_options)

@@ -34,7 +34,7 @@ class SuiteArm(SuiteEnv):
         "fingertip_touch",
         "thumbtip_touch",
     )
-    begins_touching: ClassVar[bool] = False
+    feels_at_first: ClassVar[bool] = False
 
     @abstractmethod
     def drawn(self, key: PRNGKeyArray, before: Float[Array, " nv"] | None) -> Beginning:
@@ -55,7 +55,7 @@ class SuiteArm(SuiteEnv):
         return {
             "arm_pos": jnp.stack([jnp.sin(angles), jnp.cos(angles)], axis=1),
             "arm_vel": self.velocities(look, JOINTS),
-            "touch": jnp.log1p(look.touch),
+            "touch": jnp.log1p(look.felt),
         }
 
     def positions(self, look: Look, joints: Iterable[str]) -> Float[Array, " n"]:

@@ -51,7 +51,7 @@ class SuiteHopper(SuiteEnv):
 
     def observe(self, look: Look) -> dict[str, Float[Array, "..."]]:
         """Returns joints but for x, velocities, and what the foot feels."""
-        return {"position": look.physics.qpos[1:], "velocity": look.physics.qvel, "touch": jnp.log1p(look.touch)}
+        return {"position": look.physics.qpos[1:], "velocity": look.physics.qvel, "touch": jnp.log1p(look.felt)}
 
     def reward(self, look: Look) -> Float[Array, ""]:
         """Rewards standing, and hopping forward or little effort."""

@@ -56,25 +56,41 @@ class SuiteHumanoid(SuiteEnv):
         """Returns the pure state, or what is seen from the torso."""
         if self.pure_state:
             return {"position": look.physics.qpos, "velocity": look.physics.qvel}
-        torso, where = look.world.xmat("torso"), look.world.xpos("torso")
-        limbs = [look.world.xpos(f"{side}_{limb}") for side in ("left", "right") for limb in ("hand", "foot")]
-        return {
-            "joint_angles": look.physics.qpos[7:],
-            "head_height": look.world.xpos("head")[2],
-            "extremities": jnp.concatenate([torso.T @ (limb - where) for limb in limbs]),
-            "torso_vertical": torso[2],
-            "com_velocity": look.world.subtree_linvel("torso"),
-            "velocity": look.physics.qvel,
-        }
+        limbs = [f"{side}_{limb}" for side in ("left", "right") for limb in ("hand", "foot")]
+        return seen_from(look, "torso", limbs)
 
     def reward(self, look: Look) -> Float[Array, ""]:
         """Rewards standing upright at little effort, and the speed that is asked for."""
-        standing = tolerance(look.world.xpos("head")[2], (STAND_HEIGHT, math.inf), STAND_HEIGHT / 4.0)
-        vertical = look.world.xmat("torso")[2, 2]
-        upright = tolerance(vertical, (0.9, math.inf), 1.9, value_at_margin=0.0, sigmoid="linear")
-        stand = standing * upright * little_effort(look.control)
-        velocity, least = look.world.subtree_linvel("torso")[:2], self.move_speed
-        if least == 0.0:
-            return stand * jnp.mean(tolerance(velocity, margin=2.0))
-        moving = tolerance(norm(velocity), (least, math.inf), least, value_at_margin=0.0, sigmoid="linear")
-        return stand * (5.0 * moving + 1.0) / 6.0
+        return standing_reward(look, "torso", look.world.xmat("torso")[2, 2], self.move_speed)
+
+
+def seen_from(look: Look, torso: str, limbs: list[str]) -> dict[str, Float[Array, "..."]]:
+    """Returns what a person feels: joints, height of the head, limbs as seen from the torso, and how all moves."""
+    turn, where = look.world.xmat(torso), look.world.xpos(torso)
+    return {
+        "joint_angles": look.physics.qpos[7:],
+        "head_height": look.world.xpos("head")[2],
+        "extremities": jnp.concatenate([turn.T @ (look.world.xpos(limb) - where) for limb in limbs]),
+        "torso_vertical": turn[2],
+        "com_velocity": look.world.subtree_linvel(torso),
+        "velocity": look.physics.qvel,
+    }
+
+
+def standing_reward(look: Look, torso: str, upright: Float[Array, ""], move_speed: float) -> Float[Array, ""]:
+    """Returns what standing upright at little effort is worth, and moving at a speed, or not at all.
+
+    Args:
+        look: what there is to see.
+        torso: the name of the body whose centre of mass should move.
+        upright: the cosine of its angle from upright.
+        move_speed: the speed that is asked for, in m/s, in any horizontal direction; 0 to stand.
+    """
+    standing = tolerance(look.world.xpos("head")[2], (STAND_HEIGHT, math.inf), STAND_HEIGHT / 4.0)
+    upright = tolerance(upright, (0.9, math.inf), 1.9, value_at_margin=0.0, sigmoid="linear")
+    stand = standing * upright * little_effort(look.control)
+    velocity = look.world.subtree_linvel(torso)[:2]
+    if move_speed == 0.0:
+        return stand * jnp.mean(tolerance(velocity, margin=2.0))
+    moving = tolerance(norm(velocity), (move_speed, math.inf), move_speed, value_at_margin=0.0, sigmoid="linear")
+    return stand * (5.0 * moving + 1.0) / 6.0

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
+
 from ...core.errors import ConfigError
 from ...physics import Model, load
 from ...physics.mjcf.compiler import captured_warnings, mujoco
+from ...physics.model import Constants
 
 DOMAIN = "domain of dm_control"
 INSTALL = "pip install -U 'kousoku[dm-control]'"
@@ -64,6 +67,12 @@ def _compiled(domain: str, text: str, included: Mapping[str, bytes]) -> Any:
         except ValueError as error:
             said = " ".join(str(error).split())
             raise ConfigError(DOMAIN, domain, f"MuJoCo cannot compile its file: {said}") from error
+
+
+def without_actuation(model: Model) -> Model:
+    """Returns a mechanism whose actuators do nothing, as they do while the package resets."""
+    structure = Constants({**model.structure, "no_actuation": np.asarray(True)})
+    return Model(structure, model.constants, model.names, model.varied)
 
 
 def named(root: ElementTree.Element, tag: str, name: str) -> ElementTree.Element:

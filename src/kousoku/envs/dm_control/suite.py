@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ...compiler import kernel
 from ...core.env import Env
@@ -20,12 +20,13 @@ from ...core.spaces import Box
 from ...core.timestep import Timestep
 from ...ops.trees import select
 from ...physics import Model, State, forward, initial_state, simulate, step
-from ...physics.scene import body3d, contacts3d, joint_values, poses
+from ...physics.scene import body3d, contacts3d, joint_values, num_frames, poses
 from ..divergence import has_diverged
 from ..fields import convert_fields
 from ..locomotion.robot import RobotInfo, at_rest, command_space, of_dtype
 from ..locomotion.world import Still, World
 from ..timesteps import first_timestep, never
+from .models import without_actuation
 
 NOWHERE = (0.0, 0.0, 0.0)
 
@@ -65,17 +66,17 @@ class Look:
 
     Attributes:
         world: what follows from positions and velocities, both of now: dm_control brings them up to date after a step.
-            Of touching it knows nothing; see `touch`.
+            Of touching it knows nothing; see `SuiteEnv.feel`.
         physics: positions, velocities, activations.
         control: the action as it was given; zeros at first.
-        touch: readings of `touch_sensors`, of where the last time step of the physics began, as in the package.
+        felt: what `SuiteEnv.feel` returned where the last time step of the physics began, as in the package.
         goal: as of `Beginning`.
     """
 
     world: World
     physics: State
     control: Float[Array, " nu"]
-    touch: Float[Array, " n"]
+    felt: Float[Array, " n"]
     goal: Float[Array, " g"]
 
 
@@ -84,12 +85,12 @@ class SuiteEnv(Env):
 
     An observation is dm_control's dict as one vector, in its order; `observation_sizes` tells the parts. An action are
     commands to the actuators, which hold for `n_sub_steps` time steps of the physics. An environment that blows up is
-    terminated, as a `Robot` is; nothing else ends an episode but its time limit.
+    terminated, as a `Robot` is; nothing else ends an episode but its time limit, and `is_over` where a task has one.
 
     Attributes:
         n_sub_steps: time steps of the physics in a step.
         touch_sensors: names of the sites whose touch sensors are observed.
-        begins_touching: whether anything may touch at first; where not, the sensors are not computed at first.
+        feels_at_first: whether the sensors may read anything but 0 at first; where not, they are not computed then.
         marker: the name of the geom that shows where the goal is.
         settling_steps: time steps of the physics before an episode.
         time_limit: steps until an episode is truncated.
@@ -105,7 +106,7 @@ class SuiteEnv(Env):
 
     n_sub_steps: ClassVar[int]
     touch_sensors: ClassVar[tuple[str, ...]] = ()
-    begins_touching: ClassVar[bool] = True
+    feels_at_first: ClassVar[bool] = True
     marker: ClassVar[str | None] = None
     settling_steps: ClassVar[int] = 0
 
@@ -132,6 +133,20 @@ class SuiteEnv(Env):
     @abstractmethod
     def reward(self, look: Look) -> Float[Array, ""]:
         """Returns what a step was worth."""
+
+    def is_over(self, look: Look) -> Bool[Array, ""]:
+        """Returns whether a step ended the task; it never does, unless a task says so."""
+        return never()
+
+    def feel(self, world: World) -> Float[Array, " n"]:
+        """Returns readings of sensors that depend on forces: of `touch_sensors`, in newtons, unless a task has more."""
+        readings = [world.touch(name) for name in self.touch_sensors]
+        return jnp.stack(readings) if readings else jnp.zeros((0,), world.dtype)
+
+    @property
+    def num_felt(self) -> int:
+        """How many numbers `feel` returns."""
+        return len(self.touch_sensors)
 
     # ---- the environment
 
@@ -166,11 +181,6 @@ class SuiteEnv(Env):
         """Simulates `n_sub_steps` time steps of the physics."""
         return _step(self, state, action)
 
-    def touched(self, world: World) -> Float[Array, " n"]:
-        """Returns the readings of `touch_sensors`, in newtons."""
-        readings = [world.touch(name) for name in self.touch_sensors]
-        return jnp.stack(readings) if readings else jnp.zeros((0,), world.dtype)
-
     def radius(self, geom: str) -> float:
         """Returns the radius of a sphere, or of a capsule, by its name."""
         return float(self.model.constants["geom_size"][self.model.id("geom", geom), 0])
@@ -185,7 +195,7 @@ class SuiteEnv(Env):
     def poses(self, state: SuiteState) -> tuple[Float[Array, "n 3"], Float[Array, "n 4"]]:
         """Returns where the bodies and the goal are."""
         positions, quaternions = poses(self.model.with_numbers(**state.numbers), state.physics.qpos)
-        if self.marker is None:
+        if self.marker is None or not state.goal.size:
             return positions, quaternions
         unturned = jnp.array([[1.0, 0.0, 0.0, 0.0]], quaternions.dtype)
         return jnp.concatenate([positions, state.goal[None]]), jnp.concatenate([quaternions, unturned])
@@ -202,7 +212,7 @@ class SuiteEnv(Env):
     def _carried(self, geom: Geom) -> Geom:
         if self.marker is None or geom.name != self.marker:
             return geom
-        return replace(geom, frame=self.model.nbody - 1, position=NOWHERE)
+        return replace(geom, frame=num_frames(self.model), position=NOWHERE)
 
 
 def _first_look(env: SuiteEnv, begin: Beginning) -> Look:
@@ -210,8 +220,8 @@ def _first_look(env: SuiteEnv, begin: Beginning) -> Look:
     model = env.model.with_numbers(**begin.numbers)
     qvel = jnp.zeros((model.nv,), jnp.float32) if begin.qvel is None else begin.qvel
     physics = at_rest(model, begin.qpos, qvel)
-    control, touch = (jnp.zeros((n,), jnp.float32) for n in (model.nu, len(env.touch_sensors)))
-    return Look(World(model, Still(model, physics), jnp.float32), physics, control, touch, begin.goal)
+    control, felt = (jnp.zeros((n,), jnp.float32) for n in (model.nu, env.num_felt))
+    return Look(World(model, Still(model, physics), jnp.float32), physics, control, felt, begin.goal)
 
 
 def settled(model: Model, start: State, steps: int) -> State:
@@ -243,8 +253,9 @@ def _reset(env: SuiteEnv, key: PRNGKeyArray) -> tuple[SuiteState, Timestep]:
     if env.settling_steps:
         physics = settled(model, physics, env.settling_steps)
         look = replace(look, world=World(model, Still(model, physics), jnp.float32), physics=physics)
-    if env.touch_sensors and env.begins_touching:
-        look = replace(look, touch=env.touched(World(model, forward(model, physics, look.control), jnp.float32)))
+    if env.num_felt and env.feels_at_first:
+        at_first = forward(without_actuation(model), physics, look.control)
+        look = replace(look, felt=env.feel(World(model, at_first, jnp.float32)))
     return SuiteState(physics, begin.goal, begin.numbers), first_timestep(_as_vector(env.observe(look)))
 
 
@@ -253,14 +264,14 @@ def _step(env: SuiteEnv, state: SuiteState, action: Float[Array, " nu"]) -> tupl
     before, dtype = state.physics, state.physics.qpos.dtype
     model = env.model.with_numbers(**state.numbers)
     action = action.reshape((model.nu,)).astype(dtype)
-    after, touch = simulate(model, before, action, env.n_sub_steps, lambda f: env.touched(World(model, f, dtype)))
-    look = Look(World(model, Still(model, after), dtype), after, action, touch, state.goal)
-    diverged = has_diverged((after.qpos, after.qvel, touch, action))
+    after, felt = simulate(model, before, action, env.n_sub_steps, lambda f: env.feel(World(model, f, dtype)))
+    look = Look(World(model, Still(model, after), dtype), after, action, felt, state.goal)
+    diverged = has_diverged((after.qpos, after.qvel, felt, action))
 
     physics = select(diverged, before, after)
     told = of_dtype(_as_vector(env.observe(look)), dtype), of_dtype(env.reward(look), dtype)
     obs, reward = select(diverged, jax.tree.map(jnp.zeros_like, told), told)
-    timestep = Timestep(obs, reward, diverged, never(), RobotInfo(diverged))
+    timestep = Timestep(obs, reward, diverged | env.is_over(look), never(), RobotInfo(diverged))
     return SuiteState(physics, state.goal, state.numbers), timestep
 
 
