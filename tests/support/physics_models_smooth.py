@@ -68,6 +68,14 @@ ROLLERS = """
   <geom name="post" type="cylinder" size="0.1 0.5" pos="0.3 0 1.2" euler="1.5 0.2 0"/>
   <geom name="ball" size="0.12" pos="0.3 0 1.25"/>
   <site name="beside" pos="0.3 0.05 1.6"/>"""
+MUSCLES = """<tendon><spatial name="t"><site site="over"/><geom geom="post"/><site site="tip"/></spatial></tendon>
+  <actuator>
+    <muscle tendon="t" lengthrange="0.5 1.1" force="20"/>
+    <muscle joint="a" lengthrange="-1 1" scale="5" vmax="8" tausmooth="0.4" ctrlrange="-0.5 1.5"/>
+    <muscle joint="b" lengthrange="-0.8 0.9" scale="3" timeconst="0.05 0.2" range="0.6 1.2" lmin="0.7"
+            lmax="1.4" fpmax="2" fvmax="1.6" forcerange="-4 0"/>
+    <general joint="c" gaintype="muscle" gainprm="0.75 1.05 9 200 0.5 1.6 0.4 1.3 1.2" lengthrange="-1 1"/>
+  </actuator>"""
 
 MODELS = {
     "free_body": model(
@@ -312,28 +320,14 @@ MODELS = {
     "muscles": model(
         "smooth hinge muscle tendon tendon_site tendon_cylinder transmission_tendon actuator",
         ARM + ROLLERS,
-        """<tendon><spatial name="t"><site site="over"/><geom geom="post"/><site site="tip"/></spatial></tendon>
-           <actuator>
-             <muscle tendon="t" lengthrange="0.5 1.1" force="20"/>
-             <muscle joint="a" lengthrange="-1 1" scale="5" vmax="8" tausmooth="0.4" ctrlrange="-0.5 1.5"/>
-             <muscle joint="b" lengthrange="-0.8 0.9" scale="3" timeconst="0.05 0.2" range="0.6 1.2" lmin="0.7"
-                     lmax="1.4" fpmax="2" fvmax="1.6" forcerange="-4 0"/>
-             <general joint="c" gaintype="muscle" gainprm="0.75 1.05 9 200 0.5 1.6 0.4 1.3 1.2" lengthrange="-1 1"/>
-           </actuator>""",
+        MUSCLES,
         option='integrator="Euler"',
         head=NO_CONTACT,
     ),
     "muscles_implicit": model(
         "smooth hinge muscle tendon tendon_site tendon_cylinder transmission_tendon actuator implicit",
         ARM + ROLLERS,
-        """<tendon><spatial name="t"><site site="over"/><geom geom="post"/><site site="tip"/></spatial></tendon>
-           <actuator>
-             <muscle tendon="t" lengthrange="0.5 1.1" force="20"/>
-             <muscle joint="a" lengthrange="-1 1" scale="5" vmax="8" tausmooth="0.4" ctrlrange="-0.5 1.5"/>
-             <muscle joint="b" lengthrange="-0.8 0.9" scale="3" timeconst="0.05 0.2" range="0.6 1.2" lmin="0.7"
-                     lmax="1.4" fpmax="2" fvmax="1.6" forcerange="-4 0"/>
-             <general joint="c" gaintype="muscle" gainprm="0.75 1.05 9 200 0.5 1.6 0.4 1.3 1.2" lengthrange="-1 1"/>
-           </actuator>""",
+        MUSCLES,
         option='integrator="implicit"',
         head=NO_CONTACT,
     ),
