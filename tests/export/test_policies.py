@@ -369,6 +369,16 @@ print(*(set(sys.modules) - before))
     assert {name.split(".")[0] for name in done.stdout.split()} <= {"policy", "base64", "binascii", "numpy"}
 
 
+def test_policies_are_equal_where_they_learned_the_same():
+    run = ks.train(
+        tiny_ppo(num_steps=16), "CartPole-v1", steps=512, seeds=2, out="run", progress=False, eval_episodes=2
+    )
+    one, other = (ks.load_policy("run", member) for member in (0, 1))
+    assert [run.policy(member) for member in (0, 1)] == [one, other]
+    assert one != other
+    assert {one: "one", other: "other"}[run.policy(1)] == "other"
+
+
 @pytest.mark.full("whole way")
 def test_from_training_to_a_file(capsys):
     run = ks.train(tiny_ppo(num_steps=16), "CartPole-v1", steps=2048, seeds=2, out="run", progress=False)

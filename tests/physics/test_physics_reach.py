@@ -9,7 +9,7 @@ import pytest
 
 from kousoku.core.errors import ConfigError
 from kousoku.physics import State, forward, initial_state, load
-from kousoku.physics.collision.reach import is_out_of_reach
+from kousoku.physics.collision.reach import are_out_of_reach
 from kousoku.physics.mjcf.load import from_mujoco
 
 WHEEL = '<geom name="{}" type="cylinder" size=".1 .1" {}/>'
@@ -85,6 +85,23 @@ def test_numbers_that_decide_it_have_to_stay() -> None:
         forward(model.with_numbers(body_pos={1: [0.1, 0.0, 0.0]}), state, none)
 
 
+def test_places_of_other_bodies_may_vary() -> None:
+    model = load(two(HINGE.format("")).replace("</worldbody>", "<body><geom size='.01'/></body></worldbody>"))
+    forward(model.with_numbers(body_pos={2: [3.0, 0.0, 0.0]}), initial_state(model), jnp.zeros(0))
+
+
+def test_a_model_without_contacts_may_have_any_geoms() -> None:
+    near = two(HINGE.format(""), place=".25 0 0")
+    for flag in ("contact", "constraint"):
+        load(near.replace("<worldbody>", f'<option><flag {flag}="disable"/></option><worldbody>'))
+
+
+def test_many_geoms_are_looked_at_in_no_time() -> None:
+    """Of 300 wheels, each on a hinge, 44,850 pairs are out of reach: each wheel's ball is computed once."""
+    bodies = "".join(f'<body pos="{i} 0 0">{HINGE.format("")}{WHEEL.format(i, "")}</body>' for i in range(300))
+    assert load(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>").ngeom == 300
+
+
 def random_arms(rng: np.random.Generator) -> str:
     """Two arms of hinges and balls on a body that flies, and boxes and cylinders on all their links."""
 
@@ -108,7 +125,8 @@ def test_no_position_brings_them_together(seed: int) -> None:
         theirs = mujoco.MjModel.from_xml_string(random_arms(rng))
         theirs.geom_contype[:] = 0
         model, data = from_mujoco(theirs), mujoco.MjData(theirs)
-        pairs = [(a, b) for a in range(model.ngeom) for b in range(a) if is_out_of_reach(model, a, b)]
+        all_pairs = [(a, b) for a in range(model.ngeom) for b in range(a)]
+        pairs = [pair for pair, never in zip(all_pairs, are_out_of_reach(model, all_pairs), strict=True) if never]
         nearest = np.full(len(pairs), np.inf)
         for _ in range(125):
             data.qpos[:] = rng.normal(0.0, 2.0, theirs.nq)

@@ -14,7 +14,7 @@ from ...core.errors import ConfigError
 from ..algebra.scalar import MINVAL, Num, logical_and, maximum, minimum, nums, total, where
 from ..model import Model
 from .narrow_phase import COLLISION_FUNCTIONS, GeomType
-from .reach import NUMBERS, is_out_of_reach
+from .reach import are_out_of_reach, deciding_number
 
 LEAST_FRICTION = 1e-5
 """MuJoCo's mjMINMU."""
@@ -48,7 +48,7 @@ def candidates(model: Model) -> list[Candidate]:
     if model.no_contact or model.no_constraint:
         return []
     named = [_named(model, p, a, b) for p, (a, b) in enumerate(_named_pairs(model).tolist())]
-    return named + [_mixed(model, a, b) for a, b in _free_pairs(model).tolist() if _may_touch(model, a, b)]
+    return named + [_mixed(model, a, b) for a, b in _looked_at(model)]
 
 
 def geom_types(model: Model, candidate: Candidate) -> tuple[GeomType, GeomType]:
@@ -68,37 +68,42 @@ def first_unsupported(model: Model) -> tuple[int, int, int | None] | None:
     """Returns two geoms that may touch and that there is no collision function for, and which pair of the file names
     them, if one does; None if there are no such geoms.
     """
-    if all(kinds in COLLISION_FUNCTIONS for kinds in type_pairs(model)):
+    if model.no_contact or model.no_constraint:
         return None
-    named = _named_pairs(model)
-    for p, (a, b) in enumerate(np.concatenate([named, _free_pairs(model)]).tolist()):
-        if not _has_function(model, a, b) and (p < len(named) or not is_out_of_reach(model, a, b)):
-            return a, b, p if p < len(named) else None
-    return None
+    named, free = _named_pairs(model), _free_pairs(model)
+    lacking = np.flatnonzero(~_have_functions(model, named)).tolist()
+    if lacking:
+        a, b = named[lacking[0]].tolist()
+        return a, b, lacking[0]
+    missing = [(a, b) for a, b in free[~_have_functions(model, free)].tolist()]
+    near = [pair for pair, never in zip(missing, are_out_of_reach(model, missing), strict=True) if not never]
+    return (*near[0], None) if near else None
 
 
-def _has_function(model: Model, a: int, b: int) -> bool:
-    """Returns whether there is a collision function for two geoms."""
-    return (GeomType(int(model.geom_type[a])), GeomType(int(model.geom_type[b]))) in COLLISION_FUNCTIONS
+def _have_functions(model: Model, pairs: np.ndarray) -> np.ndarray:
+    """Returns for which pairs of geoms [n, 2] there are collision functions [n]."""
+    known = np.zeros((len(GeomType), len(GeomType)), bool)
+    known[tuple(np.array(list(COLLISION_FUNCTIONS)).T)] = True
+    return known[tuple(model.geom_type[pairs].T)]
 
 
-def _may_touch(model: Model, a: int, b: int) -> bool:
-    """Returns whether two geoms are looked at.
+def _looked_at(model: Model) -> list[tuple[int, int]]:
+    """Returns the pairs that the file does not name and that are looked at: all with a collision function.
 
-    Not so are those without a collision function, which are out of each other's reach, else a model is not loaded.
+    Others are out of each other's reach, else a model is not loaded.
 
     Raises:
         ConfigError: if they are so by numbers that are leaves.
     """
-    if _has_function(model, a, b):
-        return True
-    for number in NUMBERS:
-        if number in model.varied:
+    pairs = _free_pairs(model)
+    have = _have_functions(model, pairs)
+    for a, b in pairs[~have].tolist() if model.varied else []:
+        if number := deciding_number(model, a, b):
             names = dict(model.names)["geom"]
             which = " and ".join(names[g] or f"geom {g}" for g in (a, b))
             fix = f"leave them as they are: {which} cannot touch so, and the engine has no contacts of the two"
             raise ConfigError(number, "other numbers", fix)
-    return False
+    return [(a, b) for a, b in pairs[have].tolist()]
 
 
 def _by_type(model: Model, pairs: np.ndarray) -> np.ndarray:

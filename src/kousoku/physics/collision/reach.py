@@ -20,17 +20,42 @@ NUMBERS = ("body_pos", "body_quat", "jnt_pos", "jnt_axis", "geom_pos", "geom_siz
 """Numbers of a model that decide how near two geoms may come."""
 
 
-def is_out_of_reach(model: Model, a: int, b: int) -> bool:
-    """Returns whether two geoms can never touch; it is not known where numbers that decide it are leaves."""
-    if not model.varied.keys().isdisjoint(NUMBERS):
-        return False
-    carrier = _common_ancestor(model, int(model.geom_bodyid[a]), int(model.geom_bodyid[b]))
-    balls = [_ball(model, geom, carrier) for geom in (a, b)]
-    if balls[0] is None or balls[1] is None:
-        return False
-    (one, radius1), (other, radius2) = balls[0], balls[1]
-    margin = float(model.constants["geom_margin"][a] + model.constants["geom_margin"][b])
-    return bool(np.linalg.norm(one - other) > radius1 + radius2 + margin)
+def are_out_of_reach(model: Model, pairs: list[tuple[int, int]]) -> list[bool]:
+    """Returns whether the two geoms of each pair can never touch, with the numbers of the file."""
+    balls: dict[tuple[int, int], Ball | None] = {}
+
+    def ball(geom: int, carrier: int) -> Ball | None:
+        if (geom, carrier) not in balls:
+            balls[geom, carrier] = _ball(model, geom, carrier)
+        return balls[geom, carrier]
+
+    margins, found = model.constants["geom_margin"], []
+    for a, b in pairs:
+        carrier = _common_ancestor(model, int(model.geom_bodyid[a]), int(model.geom_bodyid[b]))
+        one, other = ball(a, carrier), ball(b, carrier)
+        reach = 0.0 if one is None or other is None else one[1] + other[1] + float(margins[a] + margins[b])
+        found.append(one is not None and other is not None and bool(np.linalg.norm(one[0] - other[0]) > reach))
+    return found
+
+
+def deciding_number(model: Model, a: int, b: int) -> str | None:
+    """Returns a number that is a leaf and decides how near two geoms may come; None if there is none."""
+    for name in NUMBERS:
+        varied = model.varied.get(name)
+        if varied is not None and (not isinstance(varied, dict) or not varied.keys().isdisjoint(_between(model, a, b))):
+            return name
+    return None
+
+
+def _between(model: Model, a: int, b: int) -> set[int]:
+    """Returns the bodies from those of two geoms up to the one that carries both, without it."""
+    one, other, found = int(model.geom_bodyid[a]), int(model.geom_bodyid[b]), set()
+    carrier = _common_ancestor(model, one, other)
+    for body in (one, other):
+        while body != carrier:
+            found.add(body)
+            body = int(model.body_parentid[body])
+    return found
 
 
 def _common_ancestor(model: Model, one: int, other: int) -> int:

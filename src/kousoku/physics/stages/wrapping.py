@@ -117,14 +117,17 @@ def wrap(start: Vec, end: Vec, frame: Frame, radius: Num, is_sphere: bool, side:
     p0, p1 = to_local @ (start - frame.pos), to_local @ (end - frame.pos)
     s = None if side is None else to_local @ (side - frame.pos)
     axes = _plane(p0, p1) if is_sphere else UNIT_VECTORS[:2]
-    d0, d1 = (_Point(p.dot(axes[0]), p.dot(axes[1])) for p in (p0, p1))
+    projected = [_Point(p.dot(axes[0]), p.dot(axes[1])) for p in (p0, p1)]
+    central = [d.dot(d) < MINVAL**2 for d in projected]
+    # No way goes round a site at the centre: another place there keeps derivatives from being NaN.
+    beside = _Point(2.0 * radius, ZERO)
+    d0, d1 = (_where_point(at, beside, d) for at, d in zip(central, projected, strict=True))
     if s is None:
         arc = _outside(d0, d1, radius, None)
     else:
         towards = _Point(s.dot(axes[0]), s.dot(axes[1])).unit()
         arc = _either(s.dot(s) < radius * radius, _inside(d0, d1, radius), _outside(d0, d1, radius, towards))
-    at_centre = logical_any(p.dot(p) < MINVAL**2 for p in (p0, p1))
-    touches = logical_and(arc.touches, logical_not(at_centre))
+    touches = logical_and(arc.touches, logical_not(logical_any(central)))
     shares = [(n + 1) / (between + 1) for n in range(between)]
     turned = [arc.first.turned(arc.angle * share) for share in shares]
     first, last, *inner = (axes[0] * q.x + axes[1] * q.y for q in (arc.first, arc.last, *turned))
@@ -175,7 +178,8 @@ def _outside(d0: _Point, d1: _Point, radius: Num, side: _Point | None) -> _Arc:
     turn = where(about >= 0.0, 1.0, -1.0) * where(behind, -1.0, 1.0)
     first, last = _tangent(d0, square, radius, turn), _tangent(d1, square, radius, -turn)
     angle = turn * atan2(first.cross(last), first.dot(last))
-    angle = where(angle < 0.0, angle + 2.0 * math.pi, angle)
+    # At most half a turn, which rounding must not make a whole one of, but for a way that goes behind.
+    angle = where(behind, where(angle < 0.0, angle + 2.0 * math.pi, angle), maximum(angle, ZERO))
     return _Arc(logical_not(none), radius * angle, first, last, turn * angle)
 
 

@@ -102,10 +102,12 @@ class Policy:
 
     @cached_property
     def _identity(self) -> tuple[Any, ...]:
-        """What is the same of two that are."""
-        made_of = self._agent, self._state
-        rest = jax.tree.flatten(eqx.filter(made_of, _is_array, inverse=True))
-        return self.title, self.spec, self.starts, _digest(made_of), *rest
+        """What is the same of two that are: all that was learned, and what the agent is.
+
+        What else a state holds is as it was made from a space, whose bounds are not known everywhere.
+        """
+        rest = jax.tree.flatten(eqx.filter(self._agent, _is_array, inverse=True))
+        return self.title, self.spec, self.starts, _digest((self._agent, self._state)), *rest
 
     @property
     def recurrent(self) -> bool:
