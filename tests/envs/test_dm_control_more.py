@@ -345,7 +345,8 @@ def test_a_mechanism_without_actuation_is_the_same_otherwise() -> None:
 def test_what_other_tasks_have_is_removed() -> None:
     walk, run, fetch = SuiteQuadruped(), SuiteQuadruped(move_speed=5.0), SuiteQuadruped(fetching=True)
     names = {env: dict(env.model.names) for env in (walk, run, fetch)}
-    assert set(names[fetch]["geom"]) - set(names[walk]["geom"]) == {"ball", "wall_px", "wall_py", "wall_nx", "wall_ny"}
+    more = {"ball", "target", "wall_px", "wall_py", "wall_nx", "wall_ny"}
+    assert set(names[fetch]["geom"]) - set(names[walk]["geom"]) == more
     assert names[walk] == names[run]
     assert not any("terrain" in found["geom"] for found in names.values())
     assert all("rangefinder" not in env.model.structure["sensor_kind"] for env in names)

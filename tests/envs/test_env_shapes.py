@@ -157,10 +157,19 @@ BROKEN = {
     "a state of another dtype": (returned("step", lambda r: (jnp.float32(r[0]), r[1])), "step: the state's structure"),
 }
 BOX = Box(-1.0, 1.0, (3,))
+
+
+def changed(part: Any) -> Dict:
+    """A space whose part was put in when it was there."""
+    space = Dict({"a": BOX})
+    space.spaces["a"] = part
+    return space
+
+
 SPACES = {
     "a number": ((10, Discrete(2)), "observation_space is a int: use Discrete, MultiDiscrete, Box or Dict of kousoku"),
     "none": ((Discrete(10), None), "action_space is a NoneType: use Discrete"),
-    "one of NumPy's": ((Dict({"a": np.zeros(3)}), Discrete(2)), "observation_space['a'] is a numpy.ndarray: use"),
+    "one of NumPy's": ((changed(np.zeros(3)), Discrete(2)), "observation_space['a'] is a numpy.ndarray: use"),
     "another shape": ((BOX, Discrete(2)), "reset: observation int32[] is outside Box(low=-1.0"),
     "another structure": ((Dict({"a": BOX}), Discrete(2)), "reset: observation int32[] is outside Dict("),
     "several indices": ((MultiDiscrete((3, 3)), Discrete(2)), "reset: observation int32[] is outside MultiDiscrete"),

@@ -38,8 +38,7 @@ class SuiteLqr(SuiteEnv):
     Attributes:
         num_bodies: of which each hangs on the one before.
         num_actuators: the bodies that are pushed, at most all.
-        seed: of the springs, whose stiffness is uniform in [15, 25) N/m: those of `suite.load("lqr", ...,
-            task_kwargs={"random": seed})`.
+        seed: of the springs, whose stiffness is uniform in [15, 25) N/m: the package's of the same seed.
         time_limit: steps until an episode is truncated; None for no limit.
 
     Raises:

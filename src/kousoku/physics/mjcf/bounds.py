@@ -15,7 +15,7 @@ NON_NEGATIVE = (
     "body_mass", "body_inertia", "dof_damping", "tendon_damping", "dof_frictionloss", "tendon_frictionloss", "geom_gap",
     "pair_gap", "density", "viscosity", "iterations", "ls_iterations",
 )  # fmt: skip
-UNBOUNDED = ("range", "cutoff", "lengthspring")
+UNBOUNDED = ("range", "cutoff", "lengthspring", "acc0")
 MAX_FILE_BYTES = 32 * 2**20
 MAX_DEPTH = 100
 MAX_FILES = 20
@@ -32,7 +32,7 @@ MAX_COUNTS = {
 def largest(field: str) -> float:
     """Returns the largest that a number of a field may be.
 
-    It is what any arithmetic stands; ranges and cutoffs may be infinite.
+    It is what any arithmetic stands; ranges, cutoffs and what an actuator accelerates may be infinite.
 
     >>> largest("body_mass"), largest("jnt_range")
     (1000000000000000.0, inf)
