@@ -389,6 +389,7 @@ def doubled_reward(result: Any) -> Any:
     return result[0], eqx.tree_at(lambda t: t.reward, result[1], replace_fn=lambda reward: jnp.stack([reward, reward]))
 
 
+@pytest.mark.by_default("CartPole*", "HalfCheetah*")
 @pytest.mark.parametrize("inside", ["CartPole-v1", "MinAtar/Breakout-v1", "HalfCheetah-v5", "Ant-v5"])
 def test_an_own_wrapper_around_the_librarys_is_looked_at_without_tracing_their_steps(inside, monkeypatch):
     env = ks.make(inside)

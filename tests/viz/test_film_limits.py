@@ -42,6 +42,7 @@ def red_wall(size: tuple[float, float, float]) -> Geom:
     return Geom("plane", size, color=(1, 0, 0, 1), position=(0, 2, 0), quaternion=(np.sqrt(0.5), np.sqrt(0.5), 0, 0))
 
 
+@pytest.mark.by_default("size1-*")
 @pytest.mark.parametrize(("size", "share"), [((0, 0, 1), 1.0), ((0, 2, 1), 1.0), ((50, 0, 1), 0.0)])
 def test_a_plane_without_end_is_there_however_far_one_goes(size, share, show):
     page = show([along(red_wall(size))])
@@ -109,6 +110,7 @@ return {
 """
 
 
+@pytest.mark.by_default("two in space", "one in the plane")
 @pytest.mark.parametrize(
     ("films", "chosen"),
     [([figures.walk()], "key"), ([figures.walk()] * 2, "dark"), ([dot()], "dark"), ([dot()] * 40, "key")],

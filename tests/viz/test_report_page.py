@@ -257,6 +257,7 @@ READ_TICKS = """
 """
 
 
+@pytest.mark.by_default("12340-*", "0-1e+37-*")
 @pytest.mark.parametrize(
     ("level", "scale", "some"),
     [(12_340, 3, "12.341 k"), (1e8, 9e3, "100.004 M"), (0, 8e12, "6 T"), (0, 1e37, "8e36"), (9.99e5, 1e3, "1 M")],
