@@ -65,6 +65,7 @@ def at(env: Any, joints: dict[str, float], bodies: dict[str, tuple[float, float,
     )
 
 
+@pytest.mark.by_default("bring_peg", "insert_ball", "stack_2")
 @pytest.mark.parametrize("task", TASKS)
 def test_sizes_are_the_suites(task: str) -> None:
     made, options = TASKS[task]

@@ -215,6 +215,7 @@ def test_tables_learn_nothing_of_an_episode_that_ended_with_the_process(agent, o
     np.testing.assert_array_equal(resumed.q_values, whole.q_values)
 
 
+@pytest.mark.by_default("3-3-0", "None-3-2")
 @pytest.mark.parametrize(("cut", "max_steps", "told"), [(3, 3, 0), (3, 9, 0), (None, 3, 2)])
 def test_what_the_environment_cuts_is_not_cut_by_the_evaluation(cut, max_steps, told):
     env = ks.from_gymnasium(lambda: Counter(ends=50, cut=cut))

@@ -182,7 +182,8 @@ class Masked(ks.Env):
         pytest.param(ks.wrappers.FrameStackObservation(Masked(dtype="int32"), 3, padding_type="zero"), id="padded"),
     ],
 )
-@pytest.mark.parametrize("agent", ["a2c", pytest.param("ppo", marks=pytest.mark.full("covered"))])
+@pytest.mark.by_default("a2c-float", "a2c-stacked")
+@pytest.mark.parametrize("agent", ["a2c", "ppo"])
 def test_a_mask_counts_whatever_its_numbers_are_and_what_is_scaled_or_stacked(agent, env):
     """PPO and A2C scale observations unless told otherwise."""
     ks.check_env(env, steps=3)

@@ -95,6 +95,7 @@ AGENTS = [
 ]
 
 
+@pytest.mark.by_default("recurrent", "mirror")
 @pytest.mark.parametrize(("agent", "world"), AGENTS)
 def test_a_kernel_chooses_as_a_program_does(agent, world):
     loop, slots, state = begun(agent, world)

@@ -40,6 +40,7 @@ class Ring(ks.Env):
         return after, self.told(after, 1.0)
 
 
+@pytest.mark.by_default("1-5", "-1--1")
 @pytest.mark.parametrize(("first", "seen"), [(1, 5), (-1, -1), (7, 8)])
 def test_a_run_ends_and_says_which_observation_was_outside(first, seen, tmp_path):
     """The ring turns once between two reports, so that its state is the same in all of them."""

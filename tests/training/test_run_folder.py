@@ -299,6 +299,7 @@ def test_code_that_changed_is_told(monkeypatch):
         ks.resume("run", steps=32, env=Pushed())
 
 
+@pytest.mark.by_default("<lambda>0-tables.npz", "<lambda>0-picture.json", "<lambda>1-run.json")
 @pytest.mark.parametrize("name", ["tables.npz", "picture.json", "run.json"])
 @pytest.mark.parametrize("damage", [lambda path: path.write_bytes(b""), lambda path: (path.unlink(), path.mkdir())])
 def test_a_damaged_file_of_a_runs_end_is_made_again_from_its_last_checkpoint(name, damage):

@@ -271,6 +271,7 @@ def test_values_that_go_on_below_lie_above_a_shadow_until_their_end(show):
         assert dark[1] == 255
 
 
+@pytest.mark.by_default("600-*")
 @pytest.mark.parametrize(("height", "rows"), [(760, 3.5), (600, 2.5)])
 def test_more_values_than_fit_end_in_half_a_row(height, rows, probed):
     walk = figures.walk(4)
