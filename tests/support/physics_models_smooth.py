@@ -317,20 +317,16 @@ MODELS = {
            <actuator><motor tendon="t" gear="0.7"/><position tendon="u" kp="3"/></actuator>""",
         head=NO_CONTACT,
     ),
-    "muscles": model(
-        "smooth hinge muscle tendon tendon_site tendon_cylinder transmission_tendon actuator",
-        ARM + ROLLERS,
-        MUSCLES,
-        option='integrator="Euler"',
-        head=NO_CONTACT,
-    ),
-    "muscles_implicit": model(
-        "smooth hinge muscle tendon tendon_site tendon_cylinder transmission_tendon actuator implicit",
-        ARM + ROLLERS,
-        MUSCLES,
-        option='integrator="implicit"',
-        head=NO_CONTACT,
-    ),
+    **{
+        name: model(
+            f"smooth hinge muscle tendon tendon_site tendon_cylinder transmission_tendon actuator {integrator.lower()}",
+            ARM + ROLLERS,
+            MUSCLES,
+            option=f'integrator="{integrator}"',
+            head=NO_CONTACT,
+        )
+        for name, integrator in (("muscles", "Euler"), ("muscles_implicit", "implicit"))
+    },
     "sensors": model(
         CREATURE_FEATURES + " actuator sensor",
         CREATURE,

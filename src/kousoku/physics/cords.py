@@ -18,6 +18,7 @@ from ..core.scene3d import WORLD, Cord, Vector
 from .algebra.scalar import ONE, ZERO, clip, maximum, to_array, where
 from .mjcf.bounds import LARGEST
 from .model import Model
+from .stages.actuation import TransmissionType
 from .stages.kinematics import Kinematics, geom_frame, site_frame
 from .stages.tendon import Leg, legs, path, way_round
 
@@ -30,8 +31,6 @@ BETWEEN = 3
 """Points along a geom's surface, beside both ends of the way round."""
 HANGING = 15
 """Points of a slack cord, beside both of its ends."""
-ON_TENDON = 3
-"""MuJoCo's mjTRN_TENDON."""
 NEWTON_STEPS = 6
 TAUT, UPRIGHT = 1e-5, 1e-4
 """By what share of its length a cord is slack at least, and how far its ends are apart sideways at least."""
@@ -159,7 +158,7 @@ def _is_string(model: Model, tendon: int) -> bool:
         MuJoCo documentation, XML reference, tendon/spatial; its visualizer (engine_vis_visualize.c) says which.
     """
     falls = not model.no_gravity and np.any(model.gravity)
-    pulled = ((model.actuator_trntype == ON_TENDON) & (model.actuator_trnid[:, 0] == tendon)).any()
+    pulled = ((model.actuator_trntype == TransmissionType.TENDON) & (model.actuator_trnid[:, 0] == tendon)).any()
     stiff, (low, high) = model.tendon_stiffness[tendon] != 0, model.tendon_range[tendon]
     if stiff:
         low, high = model.tendon_lengthspring[tendon]

@@ -15,12 +15,12 @@ from enum import IntEnum
 from typing import Any
 
 from ..algebra.scalar import ONE, ZERO, Bool, Num, logical_not, nums, row, total, where
-from ..algebra.vector import ZERO3, Vec
+from ..algebra.vector import ZERO3, Vec, quat, vec
 from ..model import Model
 from .apply_ft import wrench_at_com
 from .com_pos import ComPos
 from .joints import ancestors, joint, last_dof
-from .kinematics import Kinematics, geom_frame, site_frame
+from .kinematics import Frame, Kinematics, geom_frame, site_frame
 from .wrapping import Wrap, wrap
 
 
@@ -133,9 +133,18 @@ def legs(model: Any, wraps: range) -> Iterator[Leg]:
 def way_round(model: Model, k: Kinematics, start: Vec, end: Vec, around: int, between: int = 0) -> Wrap:
     """Returns the way from one place in the world to another past the geom of an entry; see `wrap`."""
     geom, side = int(model.wrap_objid[around]), round(float(model.constants["wrap_prm"][around]))
-    beside = site_frame(model, k, side).pos if side >= 0 else None
     is_sphere, radius = model.wrap_type[around] == WrapType.SPHERE, row(model.geom_size, geom)[0]
-    return wrap(start, end, geom_frame(model, k, geom), radius, bool(is_sphere), beside, between)
+    frame = geom_frame(model, k, geom)
+    beside = None if side < 0 else _seen_from_geom(model, k, side, geom, frame)
+    return wrap(start, end, frame, radius, bool(is_sphere), beside, between)
+
+
+def _seen_from_geom(model: Model, k: Kinematics, site: int, geom: int, frame: Frame) -> Vec:
+    """Returns where a site is in the frame of a geom: known, where one body carries both."""
+    if model.site_bodyid[site] != model.geom_bodyid[geom]:
+        return frame.mat.transpose() @ (site_frame(model, k, site).pos - frame.pos)
+    apart = vec(row(model.site_pos, site)) - vec(row(model.geom_pos, geom))
+    return quat(row(model.geom_quat, geom)).matrix().transpose() @ apart
 
 
 def _fixed(model: Model, qpos: Sequence[Num], wraps: range) -> Tendon:

@@ -110,23 +110,25 @@ def wrap(start: Vec, end: Vec, frame: Frame, radius: Num, is_sphere: bool, side:
         frame: the geom's.
         radius: the geom's, metres.
         is_sphere: whether it is a sphere, or else a cylinder.
-        side: a site on the side that the tendon passes on, or in the geom; None for the shorter way.
+        side: in the geom's frame, a site on the side that the tendon passes on, or in the geom; None for the shorter
+            way.
         between: how many points of the way along the surface to tell, beside both of its ends.
     """
     to_local = frame.mat.transpose()
     p0, p1 = to_local @ (start - frame.pos), to_local @ (end - frame.pos)
-    s = None if side is None else to_local @ (side - frame.pos)
     axes = _plane(p0, p1) if is_sphere else UNIT_VECTORS[:2]
     projected = [_Point(p.dot(axes[0]), p.dot(axes[1])) for p in (p0, p1)]
     central = [d.dot(d) < MINVAL**2 for d in projected]
     # No way goes round a site at the centre: another place there keeps derivatives from being NaN.
     beside = _Point(2.0 * radius, ZERO)
     d0, d1 = (_where_point(at, beside, d) for at, d in zip(central, projected, strict=True))
-    if s is None:
-        arc = _outside(d0, d1, radius, None)
+    towards = None if side is None else _Point(side.dot(axes[0]), side.dot(axes[1])).unit()
+    is_inside = False if side is None else side.dot(side) < radius * radius
+    # Mostly a side site is fixed to the geom, so that it is known which of both it is.
+    if isinstance(is_inside, bool):
+        arc = _inside(d0, d1, radius) if is_inside else _outside(d0, d1, radius, towards)
     else:
-        towards = _Point(s.dot(axes[0]), s.dot(axes[1])).unit()
-        arc = _either(s.dot(s) < radius * radius, _inside(d0, d1, radius), _outside(d0, d1, radius, towards))
+        arc = _either(is_inside, _inside(d0, d1, radius), _outside(d0, d1, radius, towards))
     touches = logical_and(arc.touches, logical_not(logical_any(central)))
     shares = [(n + 1) / (between + 1) for n in range(between)]
     turned = [arc.first.turned(arc.angle * share) for share in shares]
@@ -250,8 +252,6 @@ def _asin(x: Num) -> Num:
 
 
 def _either(condition: Bool, one: _Arc, other: _Arc) -> _Arc:
-    if isinstance(condition, bool):
-        return one if condition else other
     touches = logical_any((logical_and(condition, one.touches), logical_and(logical_not(condition), other.touches)))
     first, last = (_where_point(condition, a, b) for a, b in ((one.first, other.first), (one.last, other.last)))
     length, angle = (where(condition, a, b) for a, b in ((one.length, other.length), (one.angle, other.angle)))
