@@ -24,7 +24,6 @@ from kousoku.envs.dm_control.ball_in_cup import SuiteBallInCup
 from kousoku.envs.dm_control.finger import SuiteFinger
 from kousoku.envs.dm_control.humanoid_cmu import SuiteHumanoidCMU
 from kousoku.envs.dm_control.lqr import SuiteLqr
-from kousoku.envs.dm_control.models import without_actuation
 from kousoku.envs.dm_control.quadruped import HAIR, LIFT, SuiteQuadruped
 from kousoku.envs.dm_control.randomizers import randomize_joints
 from kousoku.envs.dm_control.suite import Look
@@ -334,7 +333,7 @@ def test_what_a_robot_feels_at_first_is_without_its_servos() -> None:
 
 def test_a_mechanism_without_actuation_is_the_same_otherwise() -> None:
     model = SuiteQuadruped().model
-    idle = without_actuation(model)
+    idle = model.without_actuation()
     assert (model.no_actuation, idle.no_actuation) == (False, True)
     assert {name for name in model.structure if not np.array_equal(model.structure[name], idle.structure[name])} == {
         "no_actuation"

@@ -178,6 +178,7 @@ FILES |= {
       <joint name="hinge" damping=".4"/><geom name="cap1" type="capsule" size=".05 .07"/>
       <site name="tip" size=".025" pos="0 0 .12"/>
     </body>
+    <site name="target" size=".03" pos="0 0 .3"/>
   </worldbody>
   <actuator><motor joint="proximal"/><motor joint="distal"/></actuator>
   <sensor><touch site="touchtop"/><touch site="touchbottom"/></sensor>

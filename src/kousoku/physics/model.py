@@ -153,6 +153,11 @@ class Model(eqx.Module):
         """Returns the model with all numbers as they are in the file."""
         return Model(self.structure, self.constants, self.names)
 
+    def without_actuation(self) -> Model:
+        """Returns the model with actuators that do nothing, as by MuJoCo's flag of this name."""
+        structure = Constants({**self.structure, "no_actuation": np.asarray(True)})
+        return Model(structure, self.constants, self.names, self.varied)
+
     def _over(self, name: str, new: Array | dict[int, Array]) -> Array | dict[int, Array]:
         """Returns what takes the place of numbers that vary already: rows go over them."""
         before = self.varied.get(name)

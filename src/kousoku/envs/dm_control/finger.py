@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ...physics import Model
 from ..fields import flag, limit, structural
 from ..locomotion.starts import between
-from .models import named, suite_model
+from .models import mark, named, suite_model
 from .randomizers import draw_without_contact, randomize_joints
 from .rewards import norm
 from .suite import Beginning, Look, SuiteEnv
@@ -88,12 +88,10 @@ class SuiteFinger(SuiteEnv):
         return norm((look.goal - look.world.site_xpos("tip"))[jnp.array([0, 2])]) - self.target_radius
 
     def _with_marks(self, root: ElementTree.Element) -> None:
-        """Adds balls where the file has sites, which are not drawn: the target, and the spinner's tip."""
-        world, tip = ElementTree.SubElement(root, "worldbody"), named(root, "site", "tip")
-        ghost = {"type": "sphere", "mass": "0", "contype": "0", "conaffinity": "0", "material": "target"}
-        ElementTree.SubElement(world, "geom", ghost | {"name": "target", "size": str(self.target_radius)})
-        ball = ghost | {"name": "tip", "size": tip.get("size", ""), "pos": tip.get("pos", "")}
-        ElementTree.SubElement(named(root, "body", "spinner"), "geom", ball)
+        """Marks the target and the spinner's tip."""
+        world = ElementTree.SubElement(root, "worldbody")
+        mark(world, named(root, "site", "target"), size=str(self.target_radius))
+        mark(named(root, "body", "spinner"), named(root, "site", "tip"))
 
 
 def _from_hinge(look: Look, point: Float[Array, "3"]) -> Float[Array, "2"]:

@@ -8,12 +8,9 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import numpy as np
-
 from ...core.errors import ConfigError
 from ...physics import Model, load
 from ...physics.mjcf.compiler import captured_warnings, mujoco
-from ...physics.model import Constants
 
 DOMAIN = "domain of dm_control"
 INSTALL = "pip install -U 'kousoku[dm-control]'"
@@ -69,12 +66,6 @@ def _compiled(domain: str, text: str, included: Mapping[str, bytes]) -> Any:
             raise ConfigError(DOMAIN, domain, f"MuJoCo cannot compile its file: {said}") from error
 
 
-def without_actuation(model: Model) -> Model:
-    """Returns a mechanism whose actuators do nothing, as they do while the package resets."""
-    structure = Constants({**model.structure, "no_actuation": np.asarray(True)})
-    return Model(structure, model.constants, model.names, model.varied)
-
-
 def named(root: ElementTree.Element, tag: str, name: str) -> ElementTree.Element:
     """Returns the element of a tag and a name.
 
@@ -89,8 +80,21 @@ def named(root: ElementTree.Element, tag: str, name: str) -> ElementTree.Element
     return found
 
 
-def without(root: ElementTree.Element, tag: str, names: Collection[str]) -> None:
-    """Removes the elements of a tag that have one of these names, with all that is in them."""
+def without(root: ElementTree.Element, tag: str, names: Collection[str] | None = None) -> None:
+    """Removes the elements of a tag that have one of these names, or all, with all that is in them."""
     for parent in list(root.iter()):
-        for child in [child for child in parent if child.tag == tag and child.get("name") in names]:
+        for child in [child for child in parent if child.tag == tag and (names is None or child.get("name") in names)]:
             parent.remove(child)
+
+
+def mark(parent: ElementTree.Element, site: ElementTree.Element, **others: str) -> None:
+    """Adds a geom that weighs and touches nothing, where and as large as a site, which is not drawn.
+
+    Args:
+        parent: the element that carries it, the site's own.
+        site: the site; the geom has its name.
+        others: attributes that are not the site's.
+    """
+    looks = {part: site.get(part, "") for part in ("name", "type", "size", "pos") if part in site.attrib}
+    ghost = {"mass": "0", "contype": "0", "conaffinity": "0", "material": "target"}
+    ElementTree.SubElement(parent, "geom", ghost | looks | others)

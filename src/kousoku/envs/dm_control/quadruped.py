@@ -16,7 +16,7 @@ from ...physics.stages.joints import JointType, joints
 from ..fields import flag, limit, structural
 from ..locomotion.starts import between
 from ..locomotion.world import World
-from .models import named, suite_model, without
+from .models import mark, named, suite_model, without
 from .randomizers import unit
 from .rewards import norm, tolerance
 from .suite import Beginning, Look, SuiteEnv
@@ -161,14 +161,9 @@ class SuiteQuadruped(SuiteEnv):
             side = EPISODE * self.move_speed
             named(root, "geom", "floor").set("size", f"{side} {side} .5")
         else:
-            # The target is a site, which is not drawn.
-            site, world = named(root, "site", "target"), ElementTree.SubElement(root, "worldbody")
-            mark = {part: site.get(part, "") for part in ("name", "type", "size", "pos") if part in site.attrib}
-            ElementTree.SubElement(world, "geom", mark | {"contype": "0", "conaffinity": "0", "material": "target"})
+            mark(ElementTree.SubElement(root, "worldbody"), named(root, "site", "target"))
         without(root, "geom", ["terrain"])
-        for parent in list(root.iter()):
-            for child in [child for child in parent if child.tag == "rangefinder"]:
-                parent.remove(child)
+        without(root, "rangefinder")
 
 
 def _upright(look: Look) -> Float[Array, ""]:

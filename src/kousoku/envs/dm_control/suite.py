@@ -26,7 +26,6 @@ from ..fields import convert_fields
 from ..locomotion.robot import RobotInfo, at_rest, command_space, of_dtype
 from ..locomotion.world import Still, World
 from ..timesteps import first_timestep, never
-from .models import without_actuation
 
 NOWHERE = (0.0, 0.0, 0.0)
 
@@ -254,7 +253,7 @@ def _reset(env: SuiteEnv, key: PRNGKeyArray) -> tuple[SuiteState, Timestep]:
         physics = settled(model, physics, env.settling_steps)
         look = replace(look, world=World(model, Still(model, physics), jnp.float32), physics=physics)
     if env.num_felt and env.feels_at_first:
-        at_first = forward(without_actuation(model), physics, look.control)
+        at_first = forward(model.without_actuation(), physics, look.control)
         look = replace(look, felt=env.feel(World(model, at_first, jnp.float32)))
     return SuiteState(physics, begin.goal, begin.numbers), first_timestep(_as_vector(env.observe(look)))
 
