@@ -11,6 +11,7 @@ from kernel_oracle import compare
 
 import kousoku as ks
 from kousoku.compiler.frontend.reader import from_jaxpr
+from kousoku.compiler.ir import Op
 from kousoku.compiler.passes import run_passes
 
 FIELDS, PLACES = 14, 8
@@ -90,3 +91,23 @@ def test_an_array_without_elements_keeps_nothing_out_of_the_branch():
     closed = jax.make_jaxpr(function)(*(x[0] for x in given))
     assert [op.name for op in run_passes(from_jaxpr(closed)).ops] == ["cond"]
     compare(function, given, ulp=2)
+
+
+def test_what_lies_within_a_branch_is_looked_at_once(monkeypatch):
+    """A robot has thousands of operations within many branches, and each may be asked whether it can be moved."""
+
+    def nested(x, depth):
+        for i in range(2):
+            within = lax.cond(x > i, lambda v: nested(v + 1.0, depth - 1) if depth else v * 2.0, lambda v: v, x)
+            x = jnp.where(x > i + 3.0, within, x - 1.0)
+        return x
+
+    def looks(depth):
+        seen, graphs = [], Op.graphs
+        graph = from_jaxpr(jax.make_jaxpr(lambda x: nested(x, depth))(1.0))
+        with monkeypatch.context() as patch:
+            patch.setattr(Op, "graphs", lambda op: seen.append(op) or graphs(op))
+            run_passes(graph)
+        return len(seen) / sum(1 for _ in graph.walk())
+
+    assert looks(5) < 1.2 * looks(2)

@@ -112,16 +112,18 @@ class Devices:
 
 @dataclass(eq=False, slots=True)
 class Graph:
-    """Operations in an order in which they can run.
+    """Operations in an order in which they can run; a graph that is made stays as it is.
 
     Attributes:
         uniformity: what `passes.uniformity` has found out about it: by which inputs are varying, which outputs are.
+        meeting: the answer of `devices`, once it was asked for.
     """
 
     inputs: list[Var]
     ops: list[Op] = field(default_factory=list)
     outputs: list[Atom] = field(default_factory=list)
     uniformity: dict[tuple[bool, ...], list[bool]] = field(default_factory=dict, repr=False)
+    meeting: int | None = field(default=None, repr=False)
 
     def walk(self) -> Iterator[Op]:
         """Iterates over all operations, those inside control flow included."""
@@ -140,7 +142,11 @@ class Graph:
     @property
     def devices(self) -> int:
         """How many devices have to meet for it; 0 where it needs no other."""
-        return max((op.params.get("devices", 0) for op in self.walk()), default=0)
+        found = self.meeting
+        if found is None:
+            within = (graph.devices for op in self.ops for graph in op.graphs())
+            found = self.meeting = max([0, *(op.params.get("devices", 0) for op in self.ops), *within])
+        return found
 
     def without_dead_code(self) -> Graph:
         """Returns the graph with only what the outputs need."""
