@@ -17,7 +17,7 @@ from ...core.scene import Scene
 from ...core.spaces import Box, Dict, Discrete
 from ...core.timestep import Timestep
 from ...ops.trees import arrays_on_device
-from ..fields import choice, convert_fields, count, flag, limit
+from ..fields import OwnLimit, choice, convert_fields, count, flag, limit
 from ..timesteps import first_timestep, never
 from .cells import (
     AGENT,
@@ -104,7 +104,8 @@ class MiniGrid(Env):
         one_hot: whether object, colour and state are ones and zeros, as the package's OneHotPartialObsWrapper.
         direction: whether the observation is a Dict of `image` and `direction`, as the package's but for the mission.
         agent_view_size: side of the square that is seen, odd.
-        time_limit: steps until an episode is truncated; None for the package's.
+        time_limit: steps until an episode is truncated; None for the package's, which goes with the size, also where
+            `dataclasses.replace` changes that. It is an `OwnLimit` then; `int(...)` of it is a number that stays.
 
     References:
         Chevalier-Boisvert et al., Minigrid and Miniworld, arXiv:2306.13831; the package minigrid 3.2.0.
@@ -121,8 +122,8 @@ class MiniGrid(Env):
 
     def __post_init__(self) -> None:
         convert_fields(self)
-        if self.time_limit is None:
-            self.time_limit = self.package_time_limit
+        if self.time_limit is None or isinstance(self.time_limit, OwnLimit):
+            self.time_limit = OwnLimit(self.package_time_limit)
 
     @property
     @abstractmethod
