@@ -175,6 +175,12 @@ def test_what_is_no_observation_is_refused(kind):
             by_vector(bad)
     with pytest.raises(error, match=r"got \(3,\); use an array of shape \(4,\), or a batch"):
         by_vector([1, 2, 3])
+    one, batch = np.arange(4.0), np.arange(12, dtype=np.float16).reshape(3, 4)
+    one[1] = batch[2, 3] = np.nan
+    for bad, told in ((one, r"\[1\]"), (one.tolist(), r"\[1\]"), (batch, r"\[2, 3\]"), ([np.nan] * 4, r"\[0\]")):
+        with pytest.raises(error, match=f"^observation{told}: got nan; use a number: for NaN there is no action$"):
+            by_vector(bad)
+    assert by_vector([1, 2, np.inf, -np.inf]).shape == ()  # a Box without bounds has them
     assert by_vector([1, 2, 3, 4]).shape == ()
     assert by_vector(np.zeros((0, 4))).shape == (0,)
 
@@ -423,5 +429,7 @@ def test_a_wrong_carry_count_or_part_is_named_in_python_and_in_the_file(tmp_path
             step({"pos": [0.0], "which": 3}, initial_carry())
         with pytest.raises(error, match=r"^observation\['pos'\]: got \(2,\); use an array of shape \(1,\)"):
             step({"pos": [0.0, 0.0], "which": 1}, initial_carry())
+        with pytest.raises(error, match=r"^observation\['pos'\]\[0\]: got nan; use a number: "):
+            step({"pos": [np.nan], "which": 1}, initial_carry())
         assert step(obs, initial_carry())[0] in (0, 1)
         assert len(initial_carry(0)[0]) == 0

@@ -32,6 +32,9 @@ def parts_of(obs, parts, refuse):
         if most is not None and x.size and not (np.all(x >= least) and np.all(x <= most)):
             told = f"{given.min()} to {given.max()}" if given.size > 1 else given.item()
             raise refuse(told, f"use whole numbers from {least} to {most}", field)
+        if x.dtype.kind == "f" and np.isnan(x).any():
+            place = np.argwhere(np.isnan(x))[0].tolist()
+            raise refuse(np.nan, "use a number: for NaN there is no action", f"{field}{place or ''}")
         single = x.ndim == len(shape)
         batches.add(None if single else len(x))
         found.append((x[None] if single else x).astype(dtype))
