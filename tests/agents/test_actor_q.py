@@ -537,7 +537,7 @@ BAD = {
     "update_ratio": (["0", "21", "'1/1000'", "'often'"], "use a number of gradient steps per environment step"),
     "n_step": (["0", "1.5"], "use a whole number of at least 1"),
     "prioritised": (["1"], "use True or False"),
-    "priority_alpha": (["-1.0", "NAN"], "use a number of at least 0"),
+    "priority_alpha": (["-1.0", "1.5", "NAN"], "use a number in [0, 1]"),
     "priority_beta": (["-0.1", "1.5"], "use a number in [0, 1]"),
     "policy_delay": (["0", "1.5"], "use a whole number of at least 1"),
     "adam_beta1": (["-0.1", "1.0"], "use a number in [0, 1)"),

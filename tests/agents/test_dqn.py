@@ -436,7 +436,7 @@ BAD = {
     "max_gradient_norm": (["0.0"], "use a number above 0"),
     "adam_epsilon": (["0.0"], "use a number above 0"),
     "prioritised": (["1", "'proportional'"], "use True or False"),
-    "priority_alpha": (["-0.1", "NAN", "float('inf')"], "use a number of at least 0|finite number of at least 0"),
+    "priority_alpha": (["-0.1", "1.001", "50", "NAN", "float('inf')"], "use a number in [0, 1]"),
     "munchausen": (
         ["1", "True, n_step=3", "True, network=QNetworkConfig(distribution='quantile')"],
         "use True or False|use n_step=1, not 3|use distribution='scalar', not 'quantile'",

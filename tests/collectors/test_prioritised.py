@@ -237,8 +237,10 @@ def test_an_agent_that_tells_no_errors_is_refused():
 def test_a_buffer_without_priorities_has_none():
     state, _ = run(recorder(), 1)
     assert isinstance(state.data.buffer, Transition)
-    with pytest.raises(ConfigError, match=r"^priority_alpha: got -1"):
-        Replay(priority_alpha=-1)
+    for alpha in (-1, 1.5, 50):
+        with pytest.raises(ConfigError, match=rf"^priority_alpha: got {alpha}; use a number in \[0, 1\]"):
+            Replay(priority_alpha=alpha)
+    assert [Replay(priority_alpha=alpha).priority_alpha for alpha in (0, 1)] == [0, 1]
     with pytest.raises(ConfigError, match=r"^priority_beta.end: got 2"):
         Replay(priority_beta=Linear(0.4, 2.0, 10))
 

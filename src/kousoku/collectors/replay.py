@@ -77,7 +77,7 @@ class Replay(Collector):
         n_step: steps that are made into one transition, fewer where an episode ends sooner: see `n_step_transition`.
         discount: the agent's gamma, by which it adds up their rewards; not needed where `n_step` is 1.
         prioritised: whether large errors are drawn more often.
-        priority_alpha: how much more: the exponent of priorities, 0 for uniform draws.
+        priority_alpha: how much more: the exponent of priorities in [0, 1], 0 for uniform draws.
         priority_beta: how far weights make up for it, a number in [0, 1] or a schedule of the environment steps.
         staggered: whether the slots' first episodes begin at ages that are spread over the time limit, so that episodes
             do not end together.
@@ -125,7 +125,7 @@ class Replay(Collector):
         if self.discount is not None:
             check_number("discount", self.discount, low=0, high=1)
         if _has_numbers(self.priority_alpha) and _has_numbers(self.priority_beta):
-            check_number("priority_alpha", self.priority_alpha, low=0, open_high=True)
+            check_number("priority_alpha", self.priority_alpha, low=0, high=1)
             check_schedule("priority_beta", self.priority_beta, low=0, high=1)
 
     @property

@@ -120,7 +120,7 @@ class ActorQAgent(Agent):
         return_limit: the largest that a return is then: the end of the atoms of a distribution.
         prioritised: whether transitions are drawn in proportion to |y - Q(s, a)|^alpha, mean over the critics, as it
             was when they were learned from last, and count in the critics' loss by importance weights.
-        priority_alpha: alpha of the draws; 0 for uniform ones.
+        priority_alpha: alpha of the draws, in [0, 1]; 0 for uniform ones.
         priority_beta: beta of the weights, a number in [0, 1] or a schedule.
     """
 

@@ -87,7 +87,7 @@ class DQN(Agent):
         adam_epsilon: added to Adam's denominator.
         prioritised: whether transitions are drawn in proportion to |y - Q(s, a)|^alpha as it was when they were learned
             from last, and count in the loss by the importance weights w_i.
-        priority_alpha: alpha of the draws; 0 for uniform ones.
+        priority_alpha: alpha of the draws, in [0, 1]; 0 for uniform ones.
         priority_beta: beta of the weights, a number in [0, 1] or a schedule.
         munchausen: whether y = r + alpha [t log pi(a|s)]_l0^0 + gamma t log sum_a' exp(Q'(s', a') / t), of the policy
             pi = softmax(Q' / t); there is no maximum then that `double` could choose.

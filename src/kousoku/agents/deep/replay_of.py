@@ -32,5 +32,5 @@ def check_priorities(agent: Any) -> None:
     Raises:
         ConfigError: naming the field.
     """
-    check_number("priority_alpha", agent.priority_alpha, low=0, open_high=True)
+    check_number("priority_alpha", agent.priority_alpha, low=0, high=1)
     check_schedule("priority_beta", agent.priority_beta, low=0, high=1)
