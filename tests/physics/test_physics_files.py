@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
+import zipfile
 from pathlib import Path
 
 import mujoco
@@ -10,6 +13,7 @@ import pytest
 from physics_mjcf import write
 
 from kousoku.core.errors import ConfigError
+from kousoku.envs.locomotion.files import robot
 from kousoku.physics import load
 from kousoku.physics.mjcf.compiler import ELEMENT_KINDS, element_name
 from kousoku.physics.scene import compiled_body3d
@@ -24,6 +28,12 @@ def refusal(path: Path) -> str:
         load(path)
     assert str(caught.value).isprintable()
     return str(caught.value)
+
+
+def zip_file() -> bytes:
+    with zipfile.ZipFile(file := io.BytesIO(), "w") as archive:
+        archive.writestr("a.xml", "<mujoco/>")
+    return file.getvalue()
 
 
 def test_a_file_may_name_what_is_above_its_own_folder_but_in_the_models(tmp_path):
@@ -122,3 +132,53 @@ def test_names_are_mujocos():
         number = getattr(mujoco.mjtObj, f"mjOBJ_{names.get(kind, kind.upper())}")
         for i in range(2 if kind in ("body", "geom") else 1):
             assert element_name(compiled, kind, i) == (mujoco.mj_id2name(compiled, number, i) or "")
+
+
+ARCHIVE = "it is an archive: unpack it, and give the MJCF file in it"
+USD = "it is USD: convert it to MJCF, and give that"
+OTHER_KINDS = {
+    "a.zip": (zip_file(), ARCHIVE),
+    "a.mjz": (zip_file(), ARCHIVE),
+    "a.xml.gz": (gzip.compress(b"<mujoco/>"), ARCHIVE),
+    "a.usd": (b"PXR-USDC\0\1", USD),
+    "a.usda": (b'#usda 1.0\ndef Xform "a" {}', USD),
+    "renamed.xml": (b"#usda 1.0", USD),
+    "little.xml": ("\ufeff<mujoco/>".encode("utf-16-le"), "it is in UTF-16: save it as UTF-8"),
+    "big.xml": ("\ufeff<mujoco/>".encode("utf-16-be"), "it is in UTF-16: save it as UTF-8"),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_KINDS)
+def test_a_file_of_another_kind_is_told_what_to_do(tmp_path, name):
+    data, fix = OTHER_KINDS[name]
+    (tmp_path / name).write_bytes(data)
+    assert refusal(tmp_path / name) == f"model: got {name!r}; {fix}"
+    assert refusal(write(tmp_path, main=INCLUDE.format(name))) == f"model: got {name!r}; {fix}"
+
+
+@pytest.mark.parametrize("name", ["a.mjb", "renamed.xml"])
+def test_a_compiled_file_is_told_how_to_come_in(tmp_path, name):
+    compiled = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{HINGE}</worldbody></mujoco>")
+    mujoco.mj_saveModel(compiled, str(tmp_path / name), None)
+    told = refusal(tmp_path / name)
+    assert told.startswith(f"model: got {name!r}; it is compiled (MJB): give the XML that it was made from;")
+    assert "mujoco.MjModel.from_binary_path" in told
+    (tmp_path / "a.mjb").write_bytes((tmp_path / name).read_bytes())
+    assert load(mujoco.MjModel.from_binary_path(str(tmp_path / "a.mjb"))).nq == 1
+    with pytest.raises(ConfigError, match="it is compiled"):
+        robot(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "line 1: got 'no element found'; the file ends too soon; MJCF is <mujoco> ... </mujoco>"),
+        (" \n", "line 2: got 'no element found'; the file ends too soon"),
+        ("{}", "line 1: got 'not well-formed (invalid token)'; this is not XML; MJCF is"),
+        ("v 0 0 0", "line 1: got 'syntax error'; this is not XML; MJCF is"),
+        ("<html/>", "line 1, <html>: got '<html>'; an MJCF file is <mujoco> ... </mujoco>"),
+        ("<robot name='r'/>", "an MJCF file is <mujoco> ... </mujoco>; compile it with mujoco.MjModel, and load that"),
+    ],
+)
+def test_a_text_of_another_kind_is_told_what_mjcf_is(tmp_path, text, told):
+    assert told in refusal(write(tmp_path, main=text))

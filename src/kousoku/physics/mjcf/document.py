@@ -24,6 +24,17 @@ from ...core.errors import ConfigError, shorten
 from .bounds import MAX_DEPTH, MAX_ELEMENTS, MAX_FILE_BYTES, MAX_FILES, attribute_product, too_large
 
 COPIED = ("replicate", "composite", "flexcomp")
+OTHER_KINDS = {
+    b"\x31\xd4\0\0": "it is compiled (MJB): give the XML that it was made from; kousoku.physics.load takes "
+    "mujoco.MjModel.from_binary_path of it, too",
+    b"PK\x03\x04": "it is an archive: unpack it, and give the MJCF file in it",
+    b"\x1f\x8b": "it is an archive: unpack it, and give the MJCF file in it",
+    b"PXR-USDC": "it is USD: convert it to MJCF, and give that",
+    b"#usda": "it is USD: convert it to MJCF, and give that",
+    b"\xff\xfe": "it is in UTF-16: save it as UTF-8",
+    b"\xfe\xff": "it is in UTF-16: save it as UTF-8",
+}
+"""What to do with files of other kinds, by their first bytes."""
 FOLDERS = {"texture": ("texturedir", "assetdir"), "model": (), "include": ()}
 
 
@@ -140,6 +151,11 @@ def read_document(source: str | os.PathLike[str] | Any) -> Document:
 
 def _content(path: Path, shown: str) -> str:
     try:
+        with path.open("rb") as file:
+            beginning = file.read(max(map(len, OTHER_KINDS)))
+        for other, fix in OTHER_KINDS.items():
+            if beginning.startswith(other):
+                raise ConfigError("model", shown, fix)
         if path.stat().st_size > MAX_FILE_BYTES:
             raise ConfigError("model", shown, f"a file may have {MAX_FILE_BYTES} bytes at most")
         # MuJoCo takes every byte that it does not know for a letter.
