@@ -83,6 +83,11 @@ class Quat(NamedTuple):
         """Returns the conjugate: the rotation back."""
         return Quat(self.w, -self.x, -self.y, -self.z)
 
+    def or_identity(self) -> Quat:
+        """Returns it as it is; the identity where it is shorter than MINVAL, so that it has no direction."""
+        short = total(a * a for a in self) < MINVAL * MINVAL
+        return Quat(*(where(short, none, a) for none, a in zip(IDENTITY, self, strict=True)))
+
     def normalized(self) -> Quat:
         """Returns it with length one; the identity where it is shorter than MINVAL."""
         square = total(a * a for a in self)

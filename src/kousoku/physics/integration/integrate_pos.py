@@ -33,7 +33,10 @@ def integrate_pos(model: Model, qpos: Sequence[Num], qvel: Sequence[Num], dt: Nu
 
 
 def quat_integrate(turn: Sequence[Num], angvel: Sequence[Num], dt: Num) -> list[Num]:
-    """Returns a quaternion [4] turned for `dt` [s] by an angular velocity in its own axes (mju_quatIntegrate)."""
+    """Returns a quaternion [4] turned for `dt` [s] by an angular velocity in its own axes (mju_quatIntegrate).
+
+    One that is shorter than MINVAL is the identity before it is turned.
+    """
     axis = Vec(*angvel)
     square = axis.dot(axis)
     tiny = square < MINVAL**2
@@ -41,7 +44,7 @@ def quat_integrate(turn: Sequence[Num], angvel: Sequence[Num], dt: Num) -> list[
     speed = sqrt(where(tiny, 1.0, square))
     half = 0.5 * dt * where(tiny, 0.0, speed)
     change = Quat(cos(half), *(axis * where(tiny, 0.5 * dt, sin(half) / speed)))
-    return list((quat(turn) * change).normalized())
+    return list((quat(turn).or_identity() * change).normalized())
 
 
 def advance_time(time: Float[Array, ""] | None, dt: Num) -> Float[Array, ""] | None:
