@@ -20,7 +20,7 @@ from .ours import is_ours
 from .own_line import own_line
 from .panel import check_panels
 from .spaces import LARGEST, Box, Dict, Discrete, MultiDiscrete, Space
-from .timestep import Timestep
+from .timestep import Timestep, named_parts
 from .wrapper import Wrapper, all_ours, kind_of
 
 SPACES = (Discrete, MultiDiscrete, Box, Dict)
@@ -180,6 +180,9 @@ def timestep_problems(where: str, env: Env, timestep: Timestep) -> Iterator[str]
             yield f"{where}: {name} must be a {jnp.dtype(dtype).name} scalar, got {_told(value)}"
     if not _fits(env.observation_space, timestep.obs):
         yield f"{where}: observation {_told(timestep.obs)} is outside {env.observation_space}"
+    names = [name for name, _ in named_parts(timestep.info)]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        yield f"{where}: info has two parts of the name {twice!r}, as a key has a dot: use other keys"
 
 
 def is_pair(result: Any) -> bool:

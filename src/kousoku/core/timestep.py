@@ -58,6 +58,19 @@ class Timestep(eqx.Module):
     info: Any = None
 
 
+def named_parts(info: Any) -> list[tuple[str, Any]]:
+    """Returns (name, leaf) of an environment's info: a field, a dict's key and a place in a list are called alike.
+
+    What is in something else has dots in its name; `core.env_shapes` refuses two of one name.
+
+    Examples:
+        >>> named_parts({"tenth": 0.5, "arm": {"left": 1.0}, "eyes": [2.0]})
+        [('arm.left', 1.0), ('eyes.0', 2.0), ('tenth', 0.5)]
+    """
+    leaves = jax.tree_util.tree_leaves_with_path(info)
+    return [(jax.tree_util.keystr(path, simple=True, separator="."), leaf) for path, leaf in leaves]
+
+
 def divergence_flag(info: Any) -> Any:
     """Returns the entry `diverged` of an environment's info, a struct or a dict; None without one."""
     return info.get("diverged") if isinstance(info, Mapping) else getattr(info, "diverged", None)

@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, PRNGKeyArray, PyTree, UInt32
 from ...collectors.slot import EnvSlot, begin_next, take_step
 from ...core.env import Env
 from ...core.errors import ConfigError
+from ...core.timestep import named_parts
 from ...nn import clip_to
 from ...ops.trees import is_key, select
 
@@ -128,8 +129,7 @@ STEPS = {ResetRule.NEXT_STEP: step_next, ResetRule.SAME_STEP: step_same, ResetRu
 
 def infos(info: Any) -> dict[str, Array]:
     """Returns an environment's info as arrays by name; a nested name has dots."""
-    leaves = jax.tree_util.tree_leaves_with_path(info)
-    return {jax.tree_util.keystr(path, simple=True, separator="."): jnp.asarray(leaf) for path, leaf in leaves}
+    return {name: jnp.asarray(leaf) for name, leaf in named_parts(info)}
 
 
 def is_told_at_reset(env: Env) -> bool:

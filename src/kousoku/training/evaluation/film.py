@@ -24,7 +24,7 @@ from ...core.host import HostEnv
 from ...core.scene import Readable, Scene, Timed, Trajectory2d
 from ...core.scene3d import Contacts3d, Drawable3d, Touching3d, Trajectory3d
 from ...core.spaces import Discrete, MultiDiscrete, Space
-from ...core.timestep import Timestep
+from ...core.timestep import Timestep, named_parts
 from ...core.wrapper import Wrapper, steps_per_action, unwrapped, unwrapped_action, unwrapped_state
 from ...ops.trees import arrays_on_device, to_device
 from ..guards.key_reuse import keys_unchecked
@@ -37,6 +37,8 @@ from .host_film import host_film, member_on_host, policy_on_host, tell_end
 MAX_FRAMES = 1000
 MOST_FILMS = 100
 FILM_STREAM = 0x66696C6D
+OWN_VALUES = ("reward", "return", "action")
+"""Names of a film's values that are not the info's: a part of it that is called so has `info.` before its name."""
 DRAWING_SECONDS = 60.0
 """How long drawing a film in the plane may take: it ends there, which is told. Others' code takes up to 3 s a state."""
 
@@ -277,7 +279,9 @@ def _values(env: Env, played: Played) -> dict[str, np.ndarray]:
     rewards = np.asarray(played.said.reward, np.float64)
     values = {"reward": np.append(np.nan, rewards), "return": np.append(0.0, np.cumsum(rewards))}
     first = _scalars(jax.tree.map(lambda leaf: np.asarray(leaf)[None], played.first.info))
-    values |= {name: np.append(first.get(name, np.nan), value) for name, value in _scalars(played.said.info).items()}
+    for name, value in _scalars(played.said.info).items():
+        shown = f"info.{name}" if name in OWN_VALUES else name
+        values[shown] = np.append(first.get(name, np.nan), value)
     action = jax.tree.leaves(played.actions)
     if len(action) == 1 and _length(played) and action[0].size == _length(played):
         values["action"] = np.append(action[0].reshape(-1).astype(np.float64), np.nan)
@@ -292,12 +296,15 @@ def _values(env: Env, played: Played) -> dict[str, np.ndarray]:
 
 
 def _scalars(tree: Any, *, floats: bool = False) -> dict[str, np.ndarray]:
-    """Returns the scalars of a stacked tree, [T] each, by the last name on their path."""
-    found: dict[str, np.ndarray] = {}
-    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
-        if path and isinstance(leaf, np.ndarray) and leaf.ndim == 1 and leaf.dtype.kind in ("f" if floats else "fiu"):
-            found[str(getattr(path[-1], "name", getattr(path[-1], "key", path[-1])))] = leaf.astype(np.float64)
-    return found
+    """Returns the scalars of a stacked tree, [T] each, by the last name on their path; of two of a name by the path."""
+    kinds = "f" if floats else "fiu"
+    found = [
+        (path, name, leaf.astype(np.float64))
+        for (path, leaf), (name, _) in zip(jax.tree_util.tree_leaves_with_path(tree), named_parts(tree), strict=True)
+        if path and isinstance(leaf, np.ndarray) and leaf.ndim == 1 and leaf.dtype.kind in kinds
+    ]
+    last = [str(getattr(path[-1], "name", getattr(path[-1], "key", path[-1]))) for path, _, _ in found]
+    return {short if last.count(short) == 1 else name: leaf for short, (_, name, leaf) in zip(last, found, strict=True)}
 
 
 def _length(played: Played) -> int:

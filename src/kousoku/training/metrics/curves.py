@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import numpy as np
 
+from ...core.timestep import named_parts
 from .metric_sums import MetricSums
 
 CHARTS = {
@@ -120,11 +120,8 @@ def mean_ignoring_nan(values: np.ndarray) -> float | None:
 def _scalars(info_sum: Any) -> list[tuple[str, np.ndarray]]:
     """Lists (name, [N]) of every scalar in an info; an array in it, such as a mask of actions, is no curve.
 
-    A field, a dict's key and a place in a list are called alike: what is in something else has dots in its name.
-
     Examples:
-        >>> [name for name, _ in _scalars({"tenth": np.zeros(3), "arm": {"left": np.zeros(3)}})]
+        >>> [name for name, _ in _scalars({"tenth": np.zeros(3), "arm": {"left": np.zeros(3)}, "mask": np.eye(3)})]
         ['arm.left', 'tenth']
     """
-    leaves = [(path, leaf) for path, leaf in jax.tree_util.tree_flatten_with_path(info_sum)[0] if np.ndim(leaf) == 1]
-    return [(jax.tree_util.keystr(path, simple=True, separator="."), np.asarray(leaf)) for path, leaf in leaves]
+    return [(name, np.asarray(leaf)) for name, leaf in named_parts(info_sum) if np.ndim(leaf) == 1]
