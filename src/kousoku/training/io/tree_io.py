@@ -39,7 +39,7 @@ def difference(found: list[Leaf], needed: list[Leaf]) -> tuple[str, str]:
     """Describes the first leaf that differs, as it was found and as it is needed."""
     same = (a == b for a, b in zip(found, needed, strict=False))
     i = next((i for i, equal in enumerate(same) if not equal), min(len(found), len(needed)))
-    return _named(found, i), _named(needed, i)
+    return _named(found, i, needed), _named(needed, i, found)
 
 
 def unplaced(tree: Any) -> Any:
@@ -86,11 +86,17 @@ def onto(template: Any, arrays: list[np.ndarray]) -> Any:
     return jax.tree.unflatten(jax.tree.structure(template), placed)
 
 
-def _named(leaves: list[Leaf], i: int) -> str:
+def _named(leaves: list[Leaf], i: int, others: list[Leaf]) -> str:
+    """Returns a leaf in words, of two trees that differ there; "no ..." where one only lacks what the other has."""
     if i >= len(leaves):
         return f"{len(leaves)} leaves"
     path, kind, shape = leaves[i]
-    return f"{path}: {kind}{list(shape)}"
+    lacks = i < len(others) and others[i][0] not in _paths(leaves) and path in _paths(others)
+    return f"no {others[i][0]}" if lacks else f"{path}: {kind}{list(shape)}"
+
+
+def _paths(leaves: list[Leaf]) -> set[str]:
+    return {path for path, _, _ in leaves}
 
 
 def _placed(leaf: jax.Array, array: np.ndarray) -> jax.Array:
