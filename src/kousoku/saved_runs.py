@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .core.agent import Agent
 from .core.arguments import understood
 from .core.env import Env
 from .core.errors import ConfigError, RunWarning, check_keys
+from .core.record import RunRecord
 from .envs import ENVS
 from .run import Evaluation, Run
 from .training.arguments import check_started_with
@@ -19,7 +20,10 @@ from .training.evaluation.policy import Policy
 from .training.io import checkpoints, files, run_folder
 from .training.io.rebuild import rebuild_both
 from .training.loop.train import unfinished
-from .viz.comparison import Comparison, by_agent, check_room, compare_records
+from .viz.comparison import Comparison, compare_records
+from .viz.comparison_checks import RunHeader, check_asked, names_by_agent
+
+T = TypeVar("T")
 
 
 @understood()
@@ -155,17 +159,36 @@ def compare(
         ...
     """
     if isinstance(runs, (Run, str, Path)):
-        check_room(map(_asked, (runs, *others)), _defaults)
-        return compare_records(by_agent([_loaded(run).record for run in (runs, *others)]), where, _defaults)
+        given = [(run, _asked(run)) for run in (runs, *others)]
+        names = names_by_agent([asked for _, asked in given])
+    else:
+        pairs = _named(runs, others)
+        given, names = [(run, _asked(run)) for _, run in pairs], [name for name, _ in pairs]
+    check_asked(_grouped(names, [asked for _, asked in given]), where, _defaults)
+    return compare_records(_grouped(names, [_loaded(run).record for run, _ in given]), where, _defaults)
+
+
+def _named(runs: Any, others: Sequence[Any]) -> list[tuple[str, Run | str | Path]]:
+    """Returns (name, run) of each run that is given by name.
+
+    Raises:
+        ConfigError: for anything else.
+    """
     if others or not isinstance(runs, Mapping) or not all(isinstance(name, str) and name for name in runs):
         raise ConfigError("runs", runs, 'give runs by name, {"PPO": run, "A2C": another}, or side by side')
     several = {name: [given] if isinstance(given, (Run, str, Path)) else given for name, given in runs.items()}
     for name, given in several.items():
         if not isinstance(given, Sequence):
             raise ConfigError("runs", f"{name}: {given!r}", "give a run, its folder, or a list of these")
-    check_room((_asked(run) for given in several.values() for run in given), _defaults)
-    named = {name: [_loaded(run).record for run in given] for name, given in several.items()}
-    return compare_records(named, where, _defaults)
+    return [(name, run) for name, given in several.items() for run in given]
+
+
+def _grouped(names: Sequence[str], values: Sequence[T]) -> dict[str, list[T]]:
+    """Returns the values of each name, names and values in their order."""
+    found: dict[str, list[T]] = {}
+    for name, value in zip(names, values, strict=True):
+        found.setdefault(name, []).append(value)
+    return found
 
 
 def _defaults(id: str) -> dict[str, Any]:
@@ -173,9 +196,12 @@ def _defaults(id: str) -> dict[str, Any]:
     return {name: option.default for name, option in ENVS.options(id).items()} if id in ENVS.ids() else {}
 
 
-def _asked(run: Run | str | Path) -> dict[str, Any]:
+def _asked(run: Run | str | Path) -> RunHeader | RunRecord:
     """Returns what a run was asked to do; of a folder, only that is read."""
-    return run.record.config if isinstance(run, Run) else run_folder.read_config(run)
+    if isinstance(run, Run):
+        return run.record
+    config = run_folder.read_config(run)
+    return RunHeader(config, TrainConfig(steps=1, sweep=config.get("sweep") or {}).points, files.typed(run))
 
 
 def _loaded(

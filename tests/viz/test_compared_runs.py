@@ -19,7 +19,8 @@ from kousoku.saved_runs import _defaults
 from kousoku.training.io.env_config import env_json
 from kousoku.training.io.rebuild import rebuild_env
 from kousoku.viz import comparison_figures as figures
-from kousoku.viz.comparison import MOST, chance_words, compare_records
+from kousoku.viz.comparison import chance_words, compare_records
+from kousoku.viz.comparison_checks import MOST
 from kousoku.viz.comparison_page import comparison_html
 from kousoku.viz.entrant_names import LONGEST
 

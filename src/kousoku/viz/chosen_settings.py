@@ -7,16 +7,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core.errors import ConfigError, check_keys, is_number
-from ..core.record import RunRecord
 from .text import plain
 
+Points = Sequence[Mapping[str, float]]
+"""The settings of a run's sweep."""
 
-def values_by_name(where: Mapping[str, Any], named: Mapping[str, Sequence[RunRecord]]) -> dict[str, Sequence[float]]:
+
+def values_by_name(where: Mapping[str, Any], named: Mapping[str, Sequence[Points]]) -> dict[str, Sequence[float]]:
     """Returns the values to keep of each swept number.
 
     Args:
         where: a value, or several, by the name of a swept number.
-        named: all runs by name.
+        named: the settings of all runs, by name.
 
     Raises:
         ConfigError: for what is not by name, a name that no run has swept, what is no number, or a value that no run
@@ -25,8 +27,8 @@ def values_by_name(where: Mapping[str, Any], named: Mapping[str, Sequence[RunRec
     if not isinstance(where, Mapping):
         raise ConfigError("where", where, 'give values by name: {"learning_rate": 0.1}')
     swept: dict[str, dict[str, list[float]]] = {}
-    for run, records in named.items():
-        for point in (point for record in records for point in record.points):
+    for run, several in named.items():
+        for point in (point for points in several for point in points):
             for name, value in point.items():
                 swept.setdefault(name, {}).setdefault(run, []).append(value)
     if where and not swept:
@@ -41,19 +43,19 @@ def values_by_name(where: Mapping[str, Any], named: Mapping[str, Sequence[RunRec
     return values
 
 
-def chosen_points(name: str, record: RunRecord, chosen: Mapping[str, Sequence[float]]) -> list[int]:
+def chosen_points(name: str, points: Points, chosen: Mapping[str, Sequence[float]]) -> list[int]:
     """Returns which settings of a run take part.
 
     Raises:
         ConfigError: if none does.
     """
-    points = list(range(len(record.points)))
-    for key in (name for name in chosen if name in record.points[0]):
-        kept = [i for i in points if _is_among(record.points[i][key], chosen[key])]
+    left = list(range(len(points)))
+    for key in (name for name in chosen if name in points[0]):
+        kept = [i for i in left if _is_among(points[i][key], chosen[key])]
         if not kept:
-            raise _not_there(key, chosen[key], {name: [record.points[i][key] for i in points]})
-        points = kept
-    return points
+            raise _not_there(key, chosen[key], {name: [points[i][key] for i in left]})
+        left = kept
+    return left
 
 
 def _is_among(x: float, values: Sequence[float]) -> bool:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,27 +13,23 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from ..core.errors import ConfigError, RunWarning, is_number
+from ..core.errors import ConfigError, RunWarning
 from ..core.output_file import output_file
 from ..core.record import RunRecord
-from ..core.sweep_names import of_agent, of_env
 from ..core.whole_file import write_text
 from ..core.words import plural
 from ..ops.comparison import probability_of_improvement, runs_of
 from ..ops.statistics import MeanInterval, estimate_interval
 from .card import table
-from .chosen_settings import chosen_points, values_by_name
+from .chosen_settings import chosen_points
+from .compared_settings import Defaults, env_key, env_words, no_defaults, setting_label
+from .comparison_checks import check_counts, chosen_values, not_evaluated, two_runs
 from .ranking import optimum
-from .style import SERIES
-from .text import ascii_only, interval_text, plain, rows, setting, setting_of, short, well_formed
+from .text import ascii_only, interval_text, isolated, setting_of, short, shown_width, well_formed
 
-Defaults = Callable[[str], Mapping[str, Any]]
-"""Options by default, by their names, of an environment's id."""
 LONGEST_COLUMN = 16
 """Letters of a name over a column of the shell's table."""
 LONGEST_TITLE = 60
-MOST = len(SERIES["light"])
-"""Entrants on one environment that have a colour of their own."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,15 +108,16 @@ class Comparison:
     @property
     def title(self) -> str:
         """The names of all that is compared; how many they are, and on what, where that is long."""
-        names = list(dict.fromkeys(one.name for group in self.groups for one in group.entrants))
+        names = list(dict.fromkeys(isolated(one.name) for group in self.groups for one in group.entrants))
         title = " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
-        if len(title) <= LONGEST_TITLE:
+        if shown_width(title) <= LONGEST_TITLE:
             return title
-        where = self.groups[0].env if len(self.groups) == 1 else f"{len(self.groups)} environments"
+        where = isolated(self.groups[0].env) if len(self.groups) == 1 else f"{len(self.groups)} environments"
         return f"{len(names)} runs or settings on {where}"
 
     def __repr__(self) -> str:
-        told = (f"{', '.join(one.name for one in group.entrants)} on {group.env}" for group in self.groups)
+        names = (", ".join(isolated(one.name) for one in group.entrants) for group in self.groups)
+        told = (f"{each} on {isolated(group.env)}" for each, group in zip(names, self.groups, strict=True))
         return f"<Comparison: {'; '.join(told)}>"
 
     def __str__(self) -> str:
@@ -142,22 +138,6 @@ class Comparison:
         return write_text(target, comparison_html(self))
 
 
-def no_defaults(id: str) -> Mapping[str, Any]:
-    """Returns no options: where nothing is known of environments."""
-    del id
-    return {}
-
-
-def by_agent(records: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:
-    """Returns runs by the id of their agent; those of the same one by their folder, as far as they were saved."""
-    ids = [record.config["agent"]["id"] for record in records]
-    found: dict[str, list[RunRecord]] = {}
-    for record, id in zip(records, ids, strict=True):
-        name = id if ids.count(id) == 1 or record.path is None else record.path.name
-        found.setdefault(name, []).append(record)
-    return found
-
-
 def compare_records(
     named: Mapping[str, Sequence[RunRecord]], where: Mapping[str, Any] | None = None, defaults: Defaults = no_defaults
 ) -> Comparison:
@@ -175,43 +155,27 @@ def compare_records(
         ConfigError: if no environment has two entrants or one has too many; if a name has two runs on one
             environment, a run was not evaluated, or a sweep has no setting that was asked for.
     """
-    chosen = values_by_name({} if where is None else where, named)
+    chosen = chosen_values(named, where)
     groups: dict[str, list[Entrant]] = {}
     titles: dict[str, str] = {}
     best: dict[str, float | None] = {}
     seen: set[tuple[str, str]] = set()
     for name, records in named.items():
         for record in records:
-            entrants = _entrants(name, record, chosen_points(name, record, chosen), defaults)
+            entrants = _entrants(name, record, chosen_points(name, record.points, chosen), defaults)
             for key, title, entrant in entrants:
                 if (name, key) in seen:
-                    raise ConfigError("compare", name, f"it has two runs on {title}; give each a name of its own")
+                    raise two_runs(name, title)
                 titles.setdefault(key, title)
                 groups.setdefault(key, []).append(entrant)
                 best[key] = optimum(record) if best.get(key) is None else best[key]
             seen |= {(name, key) for key, _, _ in entrants}
-    _check_counts([(titles[key], [one.name for one in group]) for key, group in groups.items()])
+    check_counts([(titles[key], [one.name for one in group]) for key, group in groups.items()])
     titles = _numbered(titles)
     cuts = {key: _cuts(titles[key], group) for key, group in groups.items()}
     for text in filter(None, cuts.values()):
         warnings.warn(text, RunWarning, stacklevel=3)
     return Comparison(tuple(Group(titles[key], best[key], tuple(group), cuts[key]) for key, group in groups.items()))
-
-
-def check_room(configs: Iterable[Mapping[str, Any]], defaults: Defaults = no_defaults) -> None:
-    """Refuses more runs on one environment than are compared, by what they were asked to do: before they are read.
-
-    Each has at least one setting there, unless its sweep is of the environment's numbers: of that only all of it tells.
-
-    Raises:
-        ConfigError: if they are too many.
-    """
-    envs: dict[str, list[str]] = {}
-    for config in configs:
-        if not of_env(config.get("sweep") or {}):
-            envs.setdefault(_env_key(config["env"], {}, defaults), []).append(_env_words(config["env"], {}))
-    for words in envs.values():
-        _check_most(words[0], len(words), "runs")
 
 
 def _numbered(titles: Mapping[str, str]) -> dict[str, str]:
@@ -225,34 +189,14 @@ def _numbered(titles: Mapping[str, str]) -> dict[str, str]:
     return {**titles, **numbered}
 
 
-def _check_counts(groups: Sequence[tuple[str, Sequence[str]]]) -> None:
-    """Refuses (environment, names) of which one has too many names, or none has two."""
-    for env, names in groups:
-        _check_most(env, len(names), "runs or settings")
-    if all(len(names) < 2 for _, names in groups):
-        told = [f"{names[0]} is on {env}" for env, names in groups[:MOST]]
-        others = f", and {len(groups) - MOST} more" if len(groups) > MOST else ""
-        each = f": {', '.join(told)}{others}" if told else ""
-        apart = f" on each of {len(groups)} environments" if len(groups) > 1 else ""
-        fix = f"give at least two runs on the same environment{each}"
-        raise ConfigError("compare", f"1 run{apart}" if groups else ..., fix)
-
-
-def _check_most(env: str, count: int, what: str) -> None:
-    if count > MOST:
-        most = f"on {env} at most {MOST} are compared, and a sweep counts once for each of its settings"
-        fix = f"{most}: leave runs out, or choose settings by `where` (--where)"
-        raise ConfigError("compare", f"{count} {what}", fix)
-
-
 def _cuts(env: str, entrants: Sequence[Entrant]) -> str:
     """Says where evaluations would have cut episodes of an environment at different steps, and some did."""
     names: dict[int | None, list[str]] = {}
     for one in entrants:
-        names.setdefault(one.record.config.get("eval_max_steps"), []).append(one.name)
+        names.setdefault(one.record.config.get("eval_max_steps"), []).append(isolated(one.name))
     if len(names) > 1 and any(map(_has_cut, entrants)):
         told = " and ".join(f"{limit} ({', '.join(own)})" for limit, own in names.items())
-        return f"eval_max_steps: got {told} on {env}, where episodes were cut; train these runs with the same"
+        return f"eval_max_steps: got {told} on {isolated(env)}, where episodes were cut; train these runs with the same"
     return ""
 
 
@@ -269,8 +213,7 @@ def _entrants(
 ) -> list[tuple[str, str, Entrant]]:
     """Returns (environment as a key, environment in words, entrant) for each of some settings."""
     if "return" not in record.evaluation:
-        fix = "it was not evaluated; train with eval_episodes, or let it come to its end"
-        raise ConfigError("compare", name, fix)
+        raise not_evaluated(name)
     found: list[tuple[str, str, Entrant]] = []
     broken: list[str] = []
     for point in points:
@@ -281,23 +224,18 @@ def _entrants(
         if not finite.any():
             broken.append(setting_of(record, point))
             continue
-        rivals = sum(of_env(other) == of_env(values) for other in record.points)
-        own_setting = setting(_varied(of_agent(values), record.points), map(of_agent, record.points))
-        label = well_formed(f"{name}: {own_setting}" if rivals > 1 else name)
-        entrant = Entrant(label, own, returns[finite].mean(axis=1), int((~finite).sum()))
+        entrant = Entrant(
+            setting_label(name, values, record.points), own, returns[finite].mean(axis=1), int((~finite).sum())
+        )
         env = record.config["env"]
-        found.append((_env_key(env, values, defaults), _env_words(env, values), entrant))
+        found.append((env_key(env, values, defaults), env_words(env, values), entrant))
     if not found:
         raise ConfigError("compare", name, "none of its agents has a finite return; leave it out")
     if broken:
-        text = f"{name} is compared without {'; '.join(broken)}: none of its agents has a finite return"
+        who, settings = isolated(well_formed(name)), "; ".join(broken)
+        text = f"{who} is compared without {settings}: none of its agents has a finite return"
         warnings.warn(text, RunWarning, stacklevel=4)
     return found
-
-
-def _varied(point: Mapping[str, float], points: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Returns the numbers of a setting in which settings differ."""
-    return {name: value for name, value in point.items() if any(other.get(name) != value for other in points)}
 
 
 def _of_point(record: RunRecord, point: int) -> RunRecord:
@@ -315,40 +253,6 @@ def _of_point(record: RunRecord, point: int) -> RunRecord:
         panels=(),
         film=None,
     )
-
-
-def _env_key(env: Mapping[str, Any], point: Mapping[str, float], defaults: Defaults) -> str:
-    """Returns the environment of a setting as text that is equal where a run of its own has the same numbers."""
-    part = "options" if env.get("registered", True) else "fields"
-    given = (env.get(part) or {}) | of_env(point)
-    at = {name: _as_told(value) for name, value in given.items()}
-    if part == "options":
-        usual = {name: _as_told(value) for name, value in defaults(env["id"]).items()}
-        at = {name: value for name, value in at.items() if name not in usual or value != usual[name]}
-        at |= {"wrap": _wrappers(at.get("wrap"))}
-    return json.dumps({**env, part: at}, sort_keys=True, default=str)
-
-
-def _as_told(value: Any) -> Any:
-    """Returns a value as a record has it, numbers as floats."""
-    return float(value) if is_number(value) else json.loads(json.dumps(value, default=str))
-
-
-def _wrappers(wrap: Any) -> list[str]:
-    """Returns the names of wrappers one by one: earlier versions kept one text of several as it was given."""
-    return [text.strip() for text in (wrap.split(",") if isinstance(wrap, str) else wrap)] if wrap else []
-
-
-def _env_words(env: Mapping[str, Any], point: Mapping[str, float]) -> str:
-    given = (env.get("options") or {}) | of_env(point)
-    options = ", ".join(f"{name} {_on_a_line(value)}" for name, value in rows("", given) if name)
-    return well_formed(f"{plain(env.get('id'))}" + (f" ({options})" if options else ""))
-
-
-def _on_a_line(value: str) -> str:
-    """Returns an option on one line; a map by its size."""
-    lines = value.split("\n")
-    return value if len(lines) == 1 else f"of {len(lines)} x {max(map(len, lines))}"
 
 
 def number_words(found: MeanInterval) -> str:
@@ -381,7 +285,7 @@ CHANCES = "probability that an agent of the row has a higher return than one of 
 
 
 def _title(group: Group) -> str:
-    return f"{group.env}: greedy return"
+    return f"{isolated(group.env)}: greedy return"
 
 
 def _notes(group: Group) -> list[str]:
@@ -426,8 +330,14 @@ def _cards(group: Group) -> Iterator[str]:
 
 def _columns(table: list[list[str]]) -> list[str]:
     """Lays a table out: the first column to the left, the others to the right."""
-    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    cells = [[isolated(cell) for cell in row] for row in table]
+    widths = [max(map(shown_width, column)) for column in zip(*cells, strict=True)]
     return [
-        "  ".join(cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
-        for row in table
+        "  ".join(_padded(cell, w, left=not i) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
+        for row in cells
     ]
+
+
+def _padded(cell: str, width: int, *, left: bool) -> str:
+    space = " " * (width - shown_width(cell))
+    return cell + space if left else space + cell

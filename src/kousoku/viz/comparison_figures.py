@@ -18,7 +18,7 @@ from .curves import robust_limits
 from .entrant_names import LONGEST, short_names
 from .reports import has_values
 from .style import SERIES
-from .text import short
+from .text import isolated, short
 
 COLORS = SERIES["light"]
 WIDTH, HEIGHT = 5.4, 3.7
@@ -124,7 +124,7 @@ def returns_of(one: Entrant) -> Curve | None:
 
 def _names(group: Group) -> list[str]:
     """Returns the entrants' names, short enough for a figure."""
-    return short_names([one.name for one in group.entrants])
+    return [isolated(name) for name in short_names([one.name for one in group.entrants])]
 
 
 def _bar(ax: Axes, row: int, found: MeanInterval, words: str, color: str) -> None:

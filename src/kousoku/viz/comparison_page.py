@@ -13,7 +13,7 @@ from . import comparison_figures as figures
 from . import style
 from .comparison import Comparison, Entrant, Group, agents_words, chance_words, number_words
 from .offline import asset, policy
-from .text import short
+from .text import isolated, short
 
 CSS = """
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 440px), 1fr)); gap: 36px 44px; }
@@ -62,7 +62,7 @@ def _section(group: Group) -> str:
         f"bootstrapped.{few}{best}"
     )
     warned = [f'<p class="note">{escape(group.warning)}</p>'] if group.warning else []
-    parts = [f"<h2>{escape(group.env)}</h2>", f'<p class="lead">{escape(lead)}</p>', *warned, _table(group)]
+    parts = [f"<h2>{escape(isolated(group.env))}</h2>", f'<p class="lead">{escape(lead)}</p>', *warned, _table(group)]
     if len(group.entrants) == 1:
         return _joined([*parts, '<p class="note">There is no other run on this environment.</p>'])
     return _joined([*parts, _wins(group), f'<div class="pictures">{_pictures(group)}</div>'])
@@ -82,7 +82,7 @@ def _table(group: Group) -> str:
 
 def _wins(group: Group) -> str:
     """Writes the matrix of the probabilities of improvement; those whose interval leaves out a half are bold."""
-    head = _row(["", *group.columns], "th")
+    head = _row(["", *map(isolated, group.columns)], "th")
     body: list[str] = []
     for name, one in zip(group.rows, group.entrants, strict=True):
         cells: list[str] = []
@@ -93,14 +93,14 @@ def _wins(group: Group) -> str:
             found = one.better_than(other)
             decided = " decided" if float(found.low) > 0.5 or float(found.high) < 0.5 else ""
             cells.append(f'<td class="number{decided}">{chance_words(found)}</td>')
-        body.append(f'<tr><th scope="row">{escape(name)}</th>{"".join(cells)}</tr>')
+        body.append(f'<tr><th scope="row">{escape(isolated(name))}</th>{"".join(cells)}</tr>')
     said = "That an agent of the row has a higher return than one of the column; bold if the interval leaves out 0.5."
     return f'<h3>Probability of improvement</h3><p class="note">{said}</p>' + _scrolled(head, body)
 
 
 def _row(cells: list[str], kind: str, one: Entrant | None = None) -> str:
     scope = ' scope="col"' if kind == "th" else ""
-    first = "" if one is None else f'<th scope="row">{escape(one.name)}</th>'
+    first = "" if one is None else f'<th scope="row">{escape(isolated(one.name))}</th>'
     others = (f'<{kind}{scope} class="number">{escape(cell)}</{kind}>' for cell in cells)
     return f"<tr>{first}{''.join(others)}</tr>"
 
@@ -120,7 +120,7 @@ def _pictures(group: Group) -> str:
         ("Probability of improvement", figures.improvement(group)),
     ]
     return "".join(
-        f"<figure><h3>{name}</h3>{_picture(figure, f'{name}: {group.env}')}</figure>"
+        f"<figure><h3>{name}</h3>{_picture(figure, f'{name}: {isolated(group.env)}')}</figure>"
         for name, figure in drawn
         if figure is not None
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -17,7 +18,10 @@ HUGE = 1e15
 
 ROUNDED_UP = 0.9995
 """From this part of a unit on a number with three digits is one of it."""
-NOT_IN_XML = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\ufffe\\uffff]")
+NOT_SHOWN = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\u202a-\\u202e\\u2066-\\u2069\\ufffe\\uffff]")
+"""What XML does not have, and what turns the order of the letters around it."""
+ISOLATE, END_OF_ISOLATE = "\u2068", "\u2069"
+RIGHT_TO_LEFT = frozenset(("R", "AL"))
 
 
 def short(x: Any, digits: int = 3) -> str:
@@ -134,20 +138,40 @@ def ascii_only(text: str) -> str:
         >>> ascii_only(f"{short(-0.5)} ({short(None)})")
         '-0.500 (-)'
     """
-    known = {MINUS: "-", "–": "-", "∞": "inf", "’": "'", "×": "x"}
+    known = {MINUS: "-", "–": "-", "∞": "inf", "’": "'", "×": "x", ISOLATE: "", END_OF_ISOLATE: ""}
     return "".join(known.get(character, character) for character in text).encode("ascii", "replace").decode()
 
 
 def well_formed(text: str) -> str:
     """Returns the text with a question mark for what no file and no picture can take.
 
-    That is each half of a surrogate pair, and each character that XML does not have.
+    That is each half of a surrogate pair, each character that XML does not have, and each that turns the order of
+    letters, as those beside the text would be turned, too.
 
     Examples:
-        >>> well_formed("a\\x1bb\\ud800")
-        'a?b?'
+        >>> well_formed("a\\x1bb\\ud800"), well_formed("a\\u202eb")
+        ('a?b?', 'a?b')
     """
-    return NOT_IN_XML.sub("?", text.encode("utf-8", "replace").decode())
+    return NOT_SHOWN.sub("?", text.encode("utf-8", "replace").decode())
+
+
+def isolated(text: str) -> str:
+    """Returns a name as a part of a longer text: one that runs from right to left turns nothing around it.
+
+    References:
+        Unicode Standard Annex 9, Unicode bidirectional algorithm, section 2.4.
+
+    Examples:
+        >>> isolated("ppo"), isolated("\\u05d0 2") == "\\u2068\\u05d0 2\\u2069"
+        ('ppo', True)
+    """
+    turns = any(unicodedata.bidirectional(letter) in RIGHT_TO_LEFT for letter in text)
+    return f"{ISOLATE}{text}{END_OF_ISOLATE}" if turns else text
+
+
+def shown_width(text: str) -> int:
+    """Returns how many letters of a text take room."""
+    return sum(letter not in (ISOLATE, END_OF_ISOLATE) for letter in text)
 
 
 def plain(value: Any) -> str:
