@@ -62,14 +62,14 @@ def test_starts_drawn_ahead_are_as_good_as_others():
 @pytest.mark.full("covered")
 def test_every_call_brings_other_actions():
     first, second = (rolled_out("CartPole-v1", True, True, 64, 8, call) for call in (0, 1))
-    assert (first.lane.obs != second.lane.obs).any()
+    assert (first.slot.obs != second.slot.obs).any()
 
 
 @pytest.mark.full("covered")
 def test_episodes_reach_their_time_limit():
     rollout = rolled_out("Pendulum-v1", True, True, 8, 208)
     assert (rollout.episodes == 1).all()
-    assert (rollout.lane.episode_step == 8).all()
+    assert (rollout.slot.episode_step == 8).all()
 
 
 @pytest.mark.full("covered")
