@@ -104,8 +104,8 @@ class MiniGrid(Env):
         one_hot: whether object, colour and state are ones and zeros, as the package's OneHotPartialObsWrapper.
         direction: whether the observation is a Dict of `image` and `direction`, as the package's but for the mission.
         agent_view_size: side of the square that is seen, odd.
-        time_limit: steps until an episode is truncated; None for the package's, which goes with the size, also where
-            `dataclasses.replace` changes that. It is an `OwnLimit` then; `int(...)` of it is a number that stays.
+        time_limit: steps until an episode is truncated; None for the package's, which goes with the size, also of
+            a copy of another size: it is an `OwnLimit`, and `int(...)` makes a number of it that stays.
 
     References:
         Chevalier-Boisvert et al., Minigrid and Miniworld, arXiv:2306.13831; the package minigrid 3.2.0.
