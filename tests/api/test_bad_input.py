@@ -1,10 +1,9 @@
 """A user's mistake: one line that names the field, what was given and what would do; nothing written."""
 
 import pathlib
-import subprocess
-import sys
 
 import pytest
+from forked import forked
 
 import kousoku as ks
 from kousoku.cli import main
@@ -150,8 +149,7 @@ for message, call in calls.items():
 
 def test_values_of_the_wrong_type(tmp_path):
     """In a process of its own: here the type checker of the tests would speak first."""
-    command = [sys.executable, "-c", WRONG_TYPES]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    done = forked(WRONG_TYPES, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert not (tmp_path / "runs").exists()
 
@@ -311,6 +309,21 @@ SHELL = [
     (["bench"], "benchmark: got nothing"),
     (["bench", "tablar"], "benchmark: got 'tablar'; did you mean 'tabular'?"),
     (["list", "agent"], "list: got 'agent'; did you mean 'agents'?"),
+    *(
+        (words, f"{flag}: got {text!r}; write {flag}={written}")
+        for *words, flag, text, written in [
+            ("train", "q_learning", "GridWorld-v0", "--steps", "1000", "--out", "-x", "-x"),
+            ("train", "q_learning", "GridWorld-v0", "--init-from", "-a", "-a"),
+            ("train", "q_learning", "GridWorld-v0", "--steps", "-many", "-many"),
+            ("train", "q_learning", "GridWorld-v0", "--env.observation", "-xy", "-xy"),
+            ("export", "run", "--out", "-p.py", "-p.py"),
+            ("export", "run", "--out", "-my policy.py", "'-my policy.py'"),
+            ("evaluate", "run", "--checkpoint", "-best", "-best"),
+            ("resume", "run", "--dataset", "-f.npz", "-f.npz"),
+            ("compare", "a", "b", "--where", "-x=1", "-x=1"),
+        ]
+        for words in [[*words, flag, text]]
+    ),
 ]
 
 

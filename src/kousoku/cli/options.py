@@ -13,6 +13,7 @@ import io
 import itertools
 import json
 import re
+import shlex
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,10 @@ GENERATOR = b'name="generator" content="Kousoku"'
 REFERENCE = re.compile(r"(?:see )?`(\w+)\.(\w+)`")
 """What a docstring refers to: a name in a module beside its own."""
 FRACTION = re.compile(r"(\d+)/([1-9]\d*)")
+DASHED_VALUE = re.compile(r"-([\d.].*|inf|infinity|nan)?", re.IGNORECASE | re.DOTALL)
+"""What is a value though it begins with a dash: a number, what begins like one, or the dash alone."""
+FRAME = re.compile(r"[\u2500-\u257f]+")
+"""Lines of a box."""
 USE_NUMBER = "use a number, such as 1_000_000, 1M, 1e6 or 0.5"
 
 
@@ -143,7 +148,8 @@ def parse(command: str, description: str, options: Sequence[Option], words: Sequ
     except SystemExit as stop:
         if stop.code in (0, None):
             raise
-        raise ConfigError("options", " ".join(words), " ".join(trouble.getvalue().split())) from None
+        told = FRAME.sub(" ", trouble.getvalue())
+        raise ConfigError("options", " ".join(words), " ".join(told.split())) from None
     if unknown:
         switches = {option.flag for option in options if option.metavar == ""}
         raise ConfigError("argument", unknown[0], _one_too_many(words, unknown[0], switches))
@@ -252,9 +258,13 @@ def _check_words(options: Sequence[Option], flags: list[str], words: Sequence[st
         check_keys("option", [flag.rstrip("_").replace("_", "-")], known)
         if equals and (flag in switches or flag not in flags):
             raise ConfigError(flag, value, f"it {_alone(flag)}")
-        value_missing = i + 1 == len(words) or words[i + 1].startswith("--")
-        if not equals and value_missing and flag not in switches and not flag.startswith("--no-"):
+        if equals or flag in switches or (flag.startswith("--no-") and flag not in flags):
+            continue
+        following = words[i + 1] if i + 1 < len(words) else "--"
+        if following.startswith("--"):
             raise ConfigError(flag, ..., "give it a value")
+        if following.startswith("-") and not DASHED_VALUE.fullmatch(following):
+            raise ConfigError(flag, following, f"write {flag}={shlex.quote(following)}")
 
 
 def _annotation(option: Option) -> Any:
