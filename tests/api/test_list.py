@@ -270,6 +270,26 @@ def test_every_library_tells_its_ids_or_what_to_install(capsys):
         assert status == 0 or (status == 2 and "pip install" in told.err and told.err.count("\n") == 1), library
 
 
+class Unbuilt(Corridor):
+    """A corridor that cannot be made."""
+
+    def __init__(self):
+        raise ConfigError("bricks", 0, "buy some")
+
+
+ABSENT = ("gymnasium:Nope-v1", "gymnax:Zoo", "jumanji:x", "craftax:Nope", "envpool:Nope")
+
+
+@pytest.mark.parametrize("what", [*ABSENT, "Unbuilt-v0", "", "envs", "unbuilt"])
+def test_nothing_is_told_where_something_cannot_be(what, monkeypatch, capsys):
+    monkeypatch.setattr(ENVS, "_entries", dict(ENVS._entries))
+    ENVS.register("Unbuilt-v0", Unbuilt)
+    assert main(["list", *([what] if what else [])]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.count("\n") == 1
+
+
 def test_a_summary_of_ones_own_is_that_of_the_function():
     def corridor() -> None:
         """A corridor.

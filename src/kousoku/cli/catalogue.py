@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..agents import AGENTS
+from ..core.env import Env
 from ..core.errors import ConfigError, nearest
 from ..core.host import HostEnv
 from ..core.registry import Registry
@@ -29,31 +30,32 @@ def run(words: Sequence[str]) -> int:
     """Prints agents and environments, a row for each; of one id all that is known of it."""
     given = parse("list", "Show agents and environments, and which of them fit together.", OPTIONS, words)
     what = str(given.get("what", ""))
+    print("\n".join(_lines(what)))
+    return 0
+
+
+def _lines(what: str) -> list[str]:
+    """Returns what is told of an id, a kind, some letters, or of all.
+
+    Raises:
+        ConfigError: where there is no such thing.
+    """
     if prefix := ENVS.library_of(what):
-        _tell_library(prefix, what)
-        return 0
-    for registry, tell in ((AGENTS, _tell_agent), (ENVS, _tell_env)):
+        return ENVS.library_ids(prefix) if what == f"{prefix}:" else _of_env(what)
+    for registry, of_one in ((AGENTS, _of_agent), (ENVS, _of_env)):
         if what in registry.ids():
-            tell(what)
-            return 0
+            return of_one(what)
     agents, envs = (_chosen(kind, what) for kind in KINDS)
     if not agents + envs:
         libraries = [f"{prefix}:" for prefix in ENVS.libraries()]
         close = nearest(what, [*KINDS, *libraries, *AGENTS.ids(), *ENVS.ids()], 1)
         raise ConfigError("list", what, f"did you mean {close[0]!r}?" if close else "`kousoku list` shows all")
-    _print_agents(agents)
-    _print_envs(envs)
-    print("\n" + fill("`kousoku list ID` tells more of one, `kousoku train AGENT ENV` trains."))
-    print(fill("`kousoku list gymnax:` shows those of another library, docs/in.md which."))
-    return 0
-
-
-def _tell_library(prefix: str, what: str) -> None:
-    """Prints the ids that another library has, or all that is known of one of them."""
-    if what != f"{prefix}:":
-        _tell_env(what)
-        return
-    print("\n".join(ENVS.library_ids(prefix)))
+    return [
+        *_of_agents(agents),
+        *_of_envs(envs),
+        "\n" + fill("`kousoku list ID` tells more of one, `kousoku train AGENT ENV` trains."),
+        fill("`kousoku list gymnax:` shows those of another library, docs/in.md which."),
+    ]
 
 
 def _chosen(kind: str, what: str) -> list[str]:
@@ -64,11 +66,12 @@ def _chosen(kind: str, what: str) -> list[str]:
     )
 
 
-def _print_agents(ids: list[str]) -> None:
-    """Prints agents by family."""
+def _of_agents(ids: list[str]) -> list[str]:
+    """Returns the lines of agents, by family."""
+    lines: list[str] = []
     for family in dict.fromkeys(map(_family, ids)):
-        print(f"\n{family} agents")
-        _print_rows([(id, _told(AGENTS, id)) for id in ids if _family(id) == family])
+        lines += [f"\n{family} agents", *_rows([(id, _told(AGENTS, id)) for id in ids if _family(id) == family])]
+    return lines
 
 
 def _family(agent: str) -> str:
@@ -77,22 +80,24 @@ def _family(agent: str) -> str:
     return module[2] if module[:2] == ["kousoku", "agents"] else "own"
 
 
-def _print_envs(ids: list[str]) -> None:
-    """Prints environments by the kinds of their spaces, with the agents that learn in such."""
+def _of_envs(ids: list[str]) -> list[str]:
+    """Returns the lines of environments, by the kinds of their spaces, with the agents that learn in such."""
     missing = [id for id in ids if not ENVS.is_installed(id)]
     rows = {id: index.row(id) for id in ids if id not in missing}
     groups: dict[str, list[str]] = {}
     for id, row in rows.items():
         groups.setdefault(row.kinds, []).append(id)
+    lines: list[str] = []
     for kinds, members in groups.items():
-        print(f"\nenvironments: {kinds}" if kinds else "\nenvironments that need an option")
+        lines.append(f"\nenvironments: {kinds}" if kinds else "\nenvironments that need an option")
         if kinds:
-            print(fill(", ".join(_families(index.agents(kinds, members[0]))), "for "))
+            lines.append(fill(", ".join(_families(index.agents(kinds, members[0]))), "for "))
         longest = max(map(len, members))
-        _print_rows([(f"{id:<{longest}}  {rows[id].sizes}".rstrip(), _told(ENVS, id)) for id in members])
+        lines += _rows([(f"{id:<{longest}}  {rows[id].sizes}".rstrip(), _told(ENVS, id)) for id in members])
     if missing:
-        print("\nenvironments that need another package, which `kousoku list ID` names")
-        _print_rows([(id, _told(ENVS, id)) for id in missing])
+        lines.append("\nenvironments that need another package, which `kousoku list ID` names")
+        lines += _rows([(id, _told(ENVS, id)) for id in missing])
+    return lines
 
 
 def _families(agents: list[str]) -> list[str]:
@@ -115,43 +120,57 @@ def _letters(text: str) -> str:
     return re.sub(r"[\W_]", "", text.casefold())
 
 
-def _tell_agent(id: str) -> None:
-    """Prints all that is known of an agent."""
+def _of_agent(id: str) -> list[str]:
+    """Returns the lines of all that is known of an agent."""
     from ..agents.options import option_names
     from ..training.fit import fitting_spaces
     from ..training.presets import presets
 
-    print(f"{id}: {AGENTS.summary(id)}")
     observations, actions = fitting_spaces(id)
-    _tell("observations", ", ".join(observations))
-    _tell("actions", ", ".join(actions))
-    _tell("options", ", ".join(option_names(id)))
-    _tell_presets({env: preset for (agent, env), preset in presets().items() if agent == id})
-    print(f"{INDENT}`kousoku train {id} --help` tells what each option is.")
+    return [
+        f"{id}: {AGENTS.summary(id)}",
+        *_fact("observations", ", ".join(observations)),
+        *_fact("actions", ", ".join(actions)),
+        *_fact("options", ", ".join(option_names(id))),
+        *_of_presets({env: preset for (agent, env), preset in presets().items() if agent == id}),
+        f"{INDENT}`kousoku train {id} --help` tells what each option is.",
+    ]
 
 
-def _tell_env(id: str) -> None:
-    """Prints all that is known of an environment."""
-    from ..training.fit import fitting_agents
+def _of_env(id: str) -> list[str]:
+    """Returns the lines of all that is known of an environment."""
     from ..training.presets import presets
 
-    print(f"{id}: {ENVS.summary(id) or 'of another library'}")
     env = index.env(id)
-    if env is not None:
-        spec, on_host = env.spec, isinstance(env, HostEnv)
-        _tell("observations", _described(spec.observation_space))
-        _tell("actions", _described(spec.action_space))
-        without = "its own, if it has one" if on_host else "none"
-        _tell("time limit", without if spec.time_limit is None else str(spec.time_limit))
-        _tell("agents", ", ".join(fitting_agents(spec, on_host)))
-    _tell_presets({agent: preset for (agent, env), preset in presets().items() if env == id})
-    _tell("options", ", ".join(ENVS.options(id)))
+    return [
+        f"{id}: {ENVS.summary(id) or 'of another library'}",
+        *(() if env is None else _of_spec(env)),
+        *_of_presets({agent: preset for (agent, env), preset in presets().items() if env == id}),
+        *_fact("options", ", ".join(ENVS.options(id))),
+    ]
 
 
-def _tell_presets(by_id: Mapping[str, Preset]) -> None:
-    """Prints for which ids there are presets: those that were tuned here, and those that others published."""
-    _tell("tuned for", ", ".join(id for id, preset in by_id.items() if preset.source is None))
-    _tell("published for", ", ".join(f"{id} ({preset.source})" for id, preset in by_id.items() if preset.source))
+def _of_spec(env: Env) -> list[str]:
+    """Returns the lines of an environment's spaces, its time limit, and the agents that learn in it."""
+    from ..training.fit import fitting_agents
+
+    spec, on_host = env.spec, isinstance(env, HostEnv)
+    without = "its own, if it has one" if on_host else "none"
+    return [
+        *_fact("observations", _described(spec.observation_space)),
+        *_fact("actions", _described(spec.action_space)),
+        *_fact("time limit", without if spec.time_limit is None else str(spec.time_limit)),
+        *_fact("agents", ", ".join(fitting_agents(spec, on_host))),
+    ]
+
+
+def _of_presets(by_id: Mapping[str, Preset]) -> list[str]:
+    """Returns the lines of the ids that there are presets for: tuned here, and published by others."""
+    published = (f"{id} ({preset.source})" for id, preset in by_id.items() if preset.source)
+    return [
+        *_fact("tuned for", ", ".join(id for id, preset in by_id.items() if preset.source is None)),
+        *_fact("published for", ", ".join(published)),
+    ]
 
 
 def _described(space: Any) -> str:
@@ -160,22 +179,19 @@ def _described(space: Any) -> str:
     return f"{type(space).__name__}({n})" if n is not None else f"{type(space).__name__} [{index.size(space)}]"
 
 
-def _tell(name: str, text: str) -> None:
-    """Prints a fact on as many lines as it needs; nothing if there is none."""
-    if text:
-        print(fill(text, f"{INDENT}{name:<14}"))
+def _fact(name: str, text: str) -> list[str]:
+    """Returns a fact on as many lines as it needs; nothing if there is none."""
+    return [fill(text, f"{INDENT}{name:<14}")] if text else []
 
 
-def _print_rows(rows: Sequence[tuple[str, str]]) -> None:
-    """Prints names with what is told of each, beside them where there is room; what neighbours share, once."""
+def _rows(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Returns names with what is told of each, beside them where there is room; what neighbours share, once."""
     longest = max(len(name) for name, _ in rows)
-    beside, before = longest <= width() // 2, None
+    beside, before, lines = longest <= width() // 2, None, []
     for name, text in rows:
         start = f"{INDENT}{name:<{longest}}{GAP}"
-        if text != before and beside:
-            print(fill(text, start))
-        else:
-            print(start.rstrip())
+        lines.append(fill(text, start) if text != before and beside else start.rstrip())
         if text != before and not beside:
-            print(fill(text, 3 * INDENT))
+            lines.append(fill(text, 3 * INDENT))
         before = text
+    return lines
