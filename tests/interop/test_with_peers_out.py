@@ -289,6 +289,57 @@ class TestStableBaselines3:
                 call()
         assert ks.to_sb3_vec("CartPole-v1", 2).get_images() == [None, None]
 
+    @pytest.mark.parametrize(
+        ("options", "told"),
+        [
+            ({"low": 1}, "option of reset: got 'low'; known: none"),
+            ([{}, {"low": 1}], "option of reset: got 'low'; known: none"),
+            (3, "options of reset: got 3; use a dict, or None"),
+            ("low", "options of reset: got 'low'; use a dict, or None"),
+            ([3, {}], "options of reset: got 3; use a dict, or None"),
+        ],
+    )
+    def test_there_are_no_options_of_a_reset(self, options, told):
+        envs = ks.to_sb3_vec("CartPole-v1", 2)
+        with pytest.raises(ks.ConfigError, match=told):
+            envs.set_options(options)
+        for none in (None, {}, [{}, {}]):
+            envs.set_options(none)
+            assert envs.reset().shape == (2, 4)
+
+    @pytest.mark.parametrize("indices", [3, -4, [0, 7], 1.5, True, [True, False, False], "0"])
+    def test_environments_that_are_not_there(self, indices):
+        envs = ks.to_sb3_vec("CartPole-v1", 3)
+        for call in (lambda: envs.get_attr("spec", indices), lambda: envs.env_is_wrapped(object, indices)):
+            with pytest.raises(ks.ConfigError, match=r"indices: got .*; use a whole number of at least -3 and at most"):
+                call()
+
+    @pytest.mark.parametrize(
+        ("indices", "count"), [(None, 3), (0, 1), (-1, 1), (np.int64(2), 1), ([0, 2], 2), (np.arange(3), 3), ([], 0)]
+    )
+    def test_environments_that_are_there(self, indices, count):
+        envs = ks.to_sb3_vec("CartPole-v1", 3)
+        assert envs.get_attr("spec", indices) == [envs.env.spec] * count
+        assert envs.env_is_wrapped(object, indices) == [False] * count
+
+    def test_a_step_takes_the_actions_that_were_given_for_it(self):
+        envs = ks.to_sb3_vec("CartPole-v1", 2)
+        envs.reset()
+        copies = [pickle.loads(pickle.dumps(envs)), copy.deepcopy(envs)]
+        for each in (envs, *copies):
+            with pytest.raises(ks.ConfigError, match=r"^actions: got nothing; call step_async\(\) first$"):
+                each.step_wait()
+        envs.step(np.zeros(2, int))
+        with pytest.raises(ks.ConfigError, match="call step_async"):
+            envs.step_wait()
+        envs.step_async(np.zeros(2, int))
+        envs.reset()
+        with pytest.raises(ks.ConfigError, match="call step_async"):
+            envs.step_wait()
+        with pytest.raises(ks.ConfigError, match="action: got None"):
+            envs.step(None)
+        assert envs.step(np.ones(2, int))[0].shape == (2, 4)
+
     def test_actions_are_clipped(self):
         envs = ks.to_sb3_vec(Paint(), 2)
         envs.reset()

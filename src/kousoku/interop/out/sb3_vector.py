@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...core.env import Env
-from ...core.errors import ConfigError
-from .gymnasium_env import check_begun, drawn_seed, metadata_of, painter_of
+from ...core.errors import ConfigError, check_count
+from .gymnasium_env import check_begun, check_options, drawn_seed, metadata_of, painter_of
 from .gymnasium_vector import row
 from .spaces import gymnasium_dtypes, gymnasium_space, in_dtypes
 from .stepper import Stepper, made
@@ -17,6 +17,8 @@ from .stepping import ResetRule
 from .theirs import derived, required
 
 ONE_FOR_ALL = "they are slots of one compiled environment: make another one with the options that you need"
+NOT_GIVEN = ...
+"""What stands for actions that `step_async` has not taken."""
 
 
 class SB3VectorEnv:
@@ -37,7 +39,7 @@ class SB3VectorEnv:
         self._given_mode = render_mode
         self._stepper = Stepper(env, num_envs, ResetRule.SAME_STEP)
         self._dtypes = gymnasium_dtypes(env.observation_space)
-        self._actions: Any = None
+        self._actions: Any = NOT_GIVEN
         spaces = (gymnasium_space(space) for space in (env.observation_space, env.action_space))
         super().__init__(self._stepper.num_slots, *spaces)  # pyright: ignore[reportCallIssue]
         self.metadata = metadata_of(env)
@@ -52,8 +54,17 @@ class SB3VectorEnv:
         if not self._stepper.has_begun:
             seeds = [drawn_seed(np.random.default_rng()) if seed is None else seed for seed in seeds]
         theirs._reset_seeds()
-        theirs._reset_options()
+        self._actions = NOT_GIVEN
         return self._obs(self._stepper.reset(seeds).obs)
+
+    def set_options(self, options: Any = None) -> None:
+        """Refuses options of a reset, one dict or a list of them, as there are none.
+
+        Raises:
+            ConfigError: naming them.
+        """
+        for each in options if isinstance(options, Sequence) and not isinstance(options, str) else [options]:
+            check_options(each, ())
 
     def step_async(self, actions: Any) -> None:
         """Takes actions, which `step_wait` uses."""
@@ -63,11 +74,14 @@ class SB3VectorEnv:
         """Takes one action in each environment: returns (obs, rewards, dones, infos).
 
         Raises:
-            ConfigError: for what are no actions.
+            ConfigError: for what are no actions, or if none were given to `step_async` since the last step or reset.
             ResetNeeded: before the first reset.
         """
         check_begun(self._stepper)
-        told = self._stepper.step(self._actions)
+        actions, self._actions = self._actions, NOT_GIVEN
+        if actions is NOT_GIVEN:
+            raise ConfigError("actions", ..., "call step_async() first")
+        told = self._stepper.step(actions)
         infos: list[dict[str, Any]] = [{} for _ in range(self._stepper.num_slots)]
         if told.begun.any():
             final = self._obs(told.final_obs)
@@ -80,7 +94,11 @@ class SB3VectorEnv:
         """Does nothing: there are no processes and no files to close."""
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Returns an attribute of the environment, once for each of them."""
+        """Returns an attribute of the environment, once for each of them.
+
+        Raises:
+            ConfigError: for environments that are not there.
+        """
         value = self._given_mode if attr_name == "render_mode" else getattr(self.env, attr_name)
         return [value for _ in self._numbers(indices)]
 
@@ -101,7 +119,11 @@ class SB3VectorEnv:
         raise ConfigError("env_method", method_name, ONE_FOR_ALL)
 
     def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
-        """Returns False for each environment."""
+        """Returns False for each environment.
+
+        Raises:
+            ConfigError: for environments that are not there.
+        """
         return [False for _ in self._numbers(indices)]
 
     def get_images(self) -> list[Any]:
@@ -116,10 +138,17 @@ class SB3VectorEnv:
         check_begun(self._stepper)
         return [self._painter.draw(self._stepper.state(i)) for i in numbers]
 
-    def _numbers(self, indices: int | Iterable[int] | None) -> Iterable[int]:
+    def _numbers(self, indices: Any) -> list[int]:
+        """Returns the numbers of the environments that are meant, where -1 is the last.
+
+        Raises:
+            ConfigError: for other numbers.
+        """
+        slots = self._stepper.num_slots
         if indices is None:
-            return range(self._stepper.num_slots)
-        return [indices] if isinstance(indices, int) else indices
+            return list(range(slots))
+        numbers = indices if isinstance(indices, Iterable) else [indices]
+        return [check_count("indices", number, low=-slots, high=slots - 1) for number in numbers]
 
     def _obs(self, obs: Any) -> Any:
         return in_dtypes(self._dtypes, obs)
