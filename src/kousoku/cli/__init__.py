@@ -19,6 +19,7 @@ from .. import __version__
 from ..core.errors import ConfigError, EnvError, nearest
 from ..core.synonyms import COMMANDS_ELSEWHERE
 from ..training.guards.interrupt import SIGNALS, left_to_caller
+from .one_line import on_one_line
 from .platforms import platforms_checked
 from .wrapped import fill
 
@@ -62,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if words[0] not in COMMANDS:
             raise ConfigError("command", words[0], _meant(words[0]))
-        with left_to_caller(), platforms_checked():
+        with left_to_caller(), platforms_checked(), on_one_line():
             command = importlib.import_module(f".{MODULES.get(words[0], words[0])}", __name__)
             status = command.run([*words[1:], *_imported(named)])
             if sys.stdout is not None and not sys.stdout.closed:

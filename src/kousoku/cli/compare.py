@@ -20,7 +20,6 @@ OPTIONS = (
 def run(words: Sequence[str]) -> int:
     """Compares runs: prints the table, writes the page."""
     from .. import saved_runs
-    from .notices import on_one_line
 
     count = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
     given = parse("compare", "Compare runs by their greedy episodes, by environment.", OPTIONS, words[count:])
@@ -29,8 +28,7 @@ def run(words: Sequence[str]) -> int:
     if count < 2:
         raise ConfigError("runs", words[0] if count else ..., "name at least two: kousoku compare RUN RUN ...")
     written, where = target(given, PAGE), _where(str(given.get("where", "")))
-    with on_one_line():
-        found = saved_runs.compare(_named(words[:count]), where=where)
+    found = saved_runs.compare(_named(words[:count]), where=where)
     print(found)
     print(f"\npage: {found.save(written)}")
     return 0

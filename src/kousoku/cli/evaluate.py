@@ -20,9 +20,9 @@ OPTIONS = (
 
 def run(words: Sequence[str]) -> int:
     """Evaluates the agents of a run and prints their returns."""
+    from ..saved_runs import load
     from ..viz.lines import evaluation_lines
     from ..viz.ranking import cut_told
-    from .notices import load
 
     given = parse("evaluate", "Play whole greedy episodes with every agent of a run.", OPTIONS, words)
     if "run" not in given:
@@ -32,7 +32,7 @@ def run(words: Sequence[str]) -> int:
         for option in OPTIONS[1:4]
         if option.name in given
     }
-    loaded = load(str(given["run"]), checkpoint(given))
+    loaded = load(str(given["run"]), checkpoint=checkpoint(given))
     result = loaded.evaluate(**counts)
     assert result.record is not None, "the agents are a run's"
     agents, episodes = result.returns.shape

@@ -18,7 +18,7 @@ OPTIONS = (
 
 def run(words: Sequence[str]) -> int:
     """Writes the file and says where."""
-    from .notices import load
+    from ..saved_runs import load
 
     given = parse("export", "Write an agent's greedy policy as a file of its own.", OPTIONS, words)
     if "run" not in given:
@@ -27,6 +27,6 @@ def run(words: Sequence[str]) -> int:
     written = target(given, POLICY)
     if "out" not in given and written.exists():
         raise ConfigError("--out", POLICY, "the file is there already, and is left as it is; name one by --out")
-    policy = load(str(given["run"]), checkpoint(given)).policy(member)
+    policy = load(str(given["run"]), checkpoint=checkpoint(given)).policy(member)
     print(f"{policy.title}: {policy.save(written)}")
     return 0

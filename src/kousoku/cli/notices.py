@@ -2,38 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-import warnings
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
-from .. import saved_runs
-from ..core.errors import RunWarning
 from ..run import Run
-
-
-def load(folder: str | Path, checkpoint: str | int | None = None) -> Run:
-    """Reads a run's folder: its end, or one of its checkpoints."""
-    with on_one_line():
-        return saved_runs.load(folder, checkpoint=checkpoint)
-
-
-@contextlib.contextmanager
-def on_one_line() -> Iterator[None]:
-    """Shows warnings about a run without the place in our code that says them."""
-    shown = warnings.showwarning
-
-    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
-        if issubclass(category, RunWarning):
-            print(f"kousoku: {message}", file=sys.stderr)
-        else:
-            shown(message, category, *where)
-
-    with warnings.catch_warnings():
-        warnings.showwarning = show
-        yield
 
 
 def end(run: Run) -> int:

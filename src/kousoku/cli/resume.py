@@ -35,7 +35,7 @@ def resume(given: dict[str, str | bool]) -> int:
         ConfigError: if no run is named, or `kousoku.resume` refuses it.
     """
     from .. import api
-    from .notices import end, on_one_line
+    from .notices import end
 
     folder = given.pop("run", None)
     if folder is None:
@@ -43,9 +43,8 @@ def resume(given: dict[str, str | bool]) -> int:
     dataset = given.pop(DATASET.name, None)
     asked = setting_values(given)
     use_all_cores()
-    with on_one_line():
-        agent = None if dataset is None else _with_data(str(folder), str(dataset))
-        return end(api.resume(str(folder), agent=agent, **asked))
+    agent = None if dataset is None else _with_data(str(folder), str(dataset))
+    return end(api.resume(str(folder), agent=agent, **asked))
 
 
 def _with_data(folder: str, dataset: str) -> Agent:

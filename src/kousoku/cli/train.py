@@ -109,11 +109,10 @@ def _refuse_sweep(options: list[Option], given: Mapping[str, str | bool]) -> NoR
 
 def _train(agent_id: str, env_id: str, **arguments: Any) -> int:
     from .. import api
-    from .notices import end, on_one_line
+    from .notices import end
 
     use_all_cores()
-    with on_one_line():
-        return end(api.train(agent_id, env_id, **arguments))
+    return end(api.train(agent_id, env_id, **arguments))
 
 
 def _hyper_parameters(

@@ -61,8 +61,8 @@ def _check_env(name: str) -> None:
 
 def _report(folder: Path, rebuild: bool) -> Path:
     from .. import viz
+    from ..saved_runs import load
     from ..training.io import run_folder
-    from .notices import load
 
     report = folder / viz.REPORT
     if rebuild or not report.is_file() or not run_folder.has_ended(folder):
@@ -71,8 +71,8 @@ def _report(folder: Path, rebuild: bool) -> Path:
 
 
 def _run_film(folder: Path, given: dict[str, Any]) -> Path:
+    from ..saved_runs import load
     from ..training.evaluation.film import MOST_FILMS
-    from .notices import load
 
     written, loaded = target(given, folder / FILM), load(folder)
     episodes = check_count("episodes", _episodes(given), high=min(loaded.record.num_members, MOST_FILMS))

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import sys
 import threading
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 
+from .errors import RunWarning
 from .output_file import is_elsewhere
 
 SWITCH = "KOUSOKU_COMPILATION_CACHE"
+WRITABLE = f"set {SWITCH} to a folder that can be written, or to off"
+NOT_THE_USERS = sys.stdlib_module_names | {"kousoku", "jax"}
+"""Packages from which we are asked for a program on behalf of the user's code."""
 
 
 _told_unwritten, _told_unread = threading.Event(), threading.Event()
@@ -71,8 +79,12 @@ def is_trusted(about: os.stat_result) -> bool:
 
 def warn_nothing_is_kept(reason: str) -> None:
     """Warns that compiled programs are not kept: once in a process, whichever kind of them it was found out for."""
-    fix = f"set {SWITCH} to a folder that can be written, or to off"
-    _warn_once(_told_unwritten, f"compiled programs are not kept: {reason}; {fix}")
+    _warn_once(_told_unwritten, f"compiled programs are not kept: {reason}; {WRITABLE}")
+
+
+def warn_only_read(folder: Path, reason: str) -> None:
+    """Warns that compiled programs are read from a folder, but new ones are not kept: once in a process."""
+    _warn_once(_told_unwritten, f"compiled programs in {folder} are read, but new ones not kept: {reason}; {WRITABLE}")
 
 
 def warn_not_trusted(folder: Path) -> None:
@@ -82,6 +94,25 @@ def warn_not_trusted(folder: Path) -> None:
 
 
 def _warn_once(told: threading.Event, text: str) -> None:
-    if not told.is_set():
-        told.set()
-        warnings.warn(text, stacklevel=4)
+    """Warns once, at the line of the user's code that needed a program."""
+    if told.is_set():
+        return
+    told.set()
+    frames = list(_callers())
+    theirs = (frame for frame in frames if _package(frame) not in NOT_THE_USERS)
+    frame = next(theirs, frames[0])
+    file, registry = frame.f_code.co_filename, frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(text, RunWarning, file, frame.f_lineno, frame.f_globals.get("__name__"), registry)
+
+
+def _callers() -> Iterator[FrameType]:
+    """Returns the frames that led here, the innermost first."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _package(frame: FrameType) -> str:
+    """Returns the name of the package that a frame's code is of."""
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]

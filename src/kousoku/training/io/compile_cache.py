@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import math
 import os
 import platform
 import shutil
@@ -11,11 +12,16 @@ import tempfile
 from importlib import metadata
 from pathlib import Path
 
+from ...compiler import backends
 from ...compiler.llvm.object_cache import ObjectCache
-from ...core.cache_folder import cache_root, chosen_folder, is_off, warn_nothing_is_kept
+from ...core.cache_folder import cache_root, chosen_folder, is_off, is_trusted, warn_nothing_is_kept, warn_only_read
 
 FEWEST_FREE = 2**25
 """Bytes of a disk below which no program is kept: JAX would leave parts of programs, and warn of them ever after."""
+REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
+"""What is said of a folder in which one may not write."""
+PROGRAM = "-cache"
+"""What JAX's names of programs end with."""
 
 
 def cache_folder() -> Path | None:
@@ -31,7 +37,8 @@ def cache_folder() -> Path | None:
 def enable() -> Path | None:
     """Switches the cache on, unless the user has set one of their own or switched it off; returns the folder.
 
-    Where nothing can be written there is no cache, and one warning.
+    Where nothing can be written there is one warning, and no cache: but what the user or root once put there, and
+    nobody else may write, is read.
     """
     import jax
 
@@ -51,11 +58,32 @@ def enable() -> Path | None:
         if shutil.disk_usage(folder).free < FEWEST_FREE:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
     except OSError as error:
-        warn_nothing_is_kept(str(error))
-        return None
-    jax.config.update("jax_compilation_cache_dir", str(folder))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+        readable = error.errno in REFUSED and _is_readable(folder)
+        if not readable or backends.current().backend is None:  # there XLA writes, too: what it measures of a GPU
+            warn_nothing_is_kept(str(error))
+            return None
+        warn_only_read(folder, str(error))
+        _keep(folder, math.inf)
+        return folder
+    _keep(folder, 0.2)
     return folder
+
+
+def _keep(folder: Path, worth: float) -> None:
+    """Makes JAX read programs from a folder, and keep there those that took so many seconds to compile."""
+    import jax
+
+    jax.config.update("jax_compilation_cache_dir", str(folder))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", worth)
+
+
+def _is_readable(folder: Path) -> bool:
+    """Returns whether programs can be read from a folder, and each is the user's or root's alone, as it is run."""
+    try:
+        programs = [folder, *(folder / name for name in os.listdir(folder) if name.endswith(PROGRAM))]
+        return len(programs) > 1 and all(is_trusted(each.stat()) and os.access(each, os.R_OK) for each in programs)
+    except OSError:
+        return False
 
 
 def kept_files() -> dict[str, tuple[Path, list[Path]]]:
@@ -65,7 +93,7 @@ def kept_files() -> dict[str, tuple[Path, list[Path]]]:
         return {}
     xla = chosen_folder() or root / "xla"
     depth = "" if chosen_folder() else "*/"
-    programs = [file for pattern in ("*-cache", "*-atime") for file in xla.glob(depth + pattern)]
+    programs = [file for pattern in (f"*{PROGRAM}", "*-atime") for file in xla.glob(depth + pattern)]
     ours = {kind: ObjectCache(root / kind) for kind in ("kernels", "traces")}
     return {"xla": (xla, programs), **{kind: (cache.folder, cache.files()) for kind, cache in ours.items()}}
 
