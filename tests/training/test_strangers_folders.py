@@ -150,27 +150,39 @@ def test_the_systems_folder_for_temporary_files_need_not_be_plain(tmp_path, monk
         ks.load(out)
 
 
-@pytest.mark.parametrize("kind", ["no id", "unknown id", "damaged"])
+@pytest.mark.parametrize("kind", ["no id", "unknown id", "damaged", "empty tables", "cut tables", "no tables"])
 def test_the_newest_run_that_can_be_read_is_shown(made, tmp_path, monkeypatch, capsys, kind):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(made, "runs/old")
     new = shutil.copytree(made, tmp_path / "runs/new")
-    (new / "run.json").unlink()
-    config = json.loads((new / "config.json").read_text())
+    config, tables = json.loads((new / "config.json").read_text()), new / "tables.npz"
+    if "tables" not in kind:
+        (new / "run.json").unlink()
+    elif kind == "no tables":
+        tables.write_text("no tables")
+    else:
+        tables.write_bytes(tables.read_bytes()[: 99 if kind == "cut tables" else 0])
+    (new / "report.html").unlink(missing_ok=True)
     if kind == "no id":
         config["env"] |= {"id": "Pusher", "registered": False}
     elif kind == "unknown id":
         config["env"]["id"] = "Nowhere-v0"
-    else:
+    elif kind == "damaged":
         for checkpoint in (new / "checkpoints").iterdir():
             (checkpoint / "manifest.json").write_text("{}")
     (new / "config.json").write_text(json.dumps(config))
     os.utime("runs/old/config.json", (1, 1))
-    assert cli.main(["view", "--no-open"]) == 0
-    out, err = capsys.readouterr()
-    assert out.split()[0] == "runs/old/report.html"
-    assert err.startswith("kousoku: runs/new is passed over: ")
-    assert err.count("\n") == 1
+    for anew in ([], ["--rebuild"]):
+        assert cli.main(["view", "--no-open", *anew]) == 0
+        out, err = capsys.readouterr()
+        assert out.split()[0] == "runs/old/report.html"
+        assert err.startswith("kousoku: runs/new is passed over: ")
+        assert err.count("\n") == 1
+        if "tables" not in kind:
+            return
+        (new / "report.html").touch()
+    assert cli.main(["view", "--no-open"]) == 0, "what is there can be shown"
+    assert capsys.readouterr().out.split()[0] == "runs/new/report.html"
 
 
 class Pull(Still):

@@ -42,9 +42,10 @@ def run(words: Sequence[str]) -> int:
         _check_env(str(named))
         target = _env_film(str(named), given)
     elif given.get("film", bool({"out", "episodes"} & set(given))):
-        target = _run_film(_folder(given), given)
+        target = _run_film(_folder(given, True), given)
     else:
-        target = _report(_folder(given), bool(given.get("rebuild")))
+        rebuild = bool(given.get("rebuild"))
+        target = _report(_folder(given, rebuild), rebuild)
     print(target)
     if given.get("open", True) and not webbrowser.open(target.resolve().as_uri()):
         print("no browser was found; open this file in one")
@@ -90,29 +91,33 @@ def _episodes(given: dict[str, Any]) -> int:
     return check_count("episodes", number("episodes", given.get("episodes", "1")))
 
 
-def _folder(given: dict[str, Any]) -> Path:
-    return typed(str(given["run"])) if "run" in given else _newest()
+def _folder(given: dict[str, Any], anew: bool) -> Path:
+    return typed(str(given["run"])) if "run" in given else _newest(anew)
 
 
-def _newest() -> Path:
-    """Returns the newest run that can be read and shows something; says which newer ones are passed over."""
+def _newest(anew: bool) -> Path:
+    """Returns the newest run that can be read and shows something; says which newer ones are passed over.
+
+    Args:
+        anew: whether what is shown is made anew, from its numbers.
+    """
     from ..training.io import run_folder
 
     found = Path("runs").glob(f"*/{run_folder.CONFIG}")
     for path in sorted(found, key=lambda path: (path.stat().st_mtime, path), reverse=True):
-        why = run_folder.nothing_to_show(path.parent) or _unreadable(path.parent)
+        why = run_folder.nothing_to_show(path.parent) or _unreadable(path.parent, anew)
         if why is None:
             return path.parent
         print(f"kousoku: {path.parent} is passed over: {why}", file=sys.stderr)
     raise ConfigError("run", ..., "there is no run below runs/ to be seen; name a run folder")
 
 
-def _unreadable(folder: Path) -> str | None:
-    """Says why a run cannot be read; None if it can."""
-    from .. import saved_runs
+def _unreadable(folder: Path, anew: bool) -> str | None:
+    """Says why a run cannot be read; None if it can, or if its report is there and need not be made anew."""
+    from .. import saved_runs, viz
     from ..training.io import run_folder
 
-    if run_folder.has_ended(folder):
+    if not anew and run_folder.has_ended(folder) and (folder / viz.REPORT).is_file():
         return None
     try:
         with warnings.catch_warnings(action="ignore"):  # it is read again where it is shown
