@@ -2,6 +2,7 @@
 
 import io
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 import kousoku as ks
 from kousoku import viz
+from kousoku.cli import main
 from kousoku.training.guards import interrupt
 from kousoku.training.io import run_folder
 from kousoku.training.loop import host, results
@@ -52,6 +54,24 @@ def test_ctrl_c_ends_what_the_person_meant_to_end(signalled, capsys, out):
     told = "kousoku.resume('run') goes on with it" if out else "nothing of it was saved"
     assert capsys.readouterr().err == f"kousoku: stopped by SIGINT at step {steps}; {told}\n"
     assert not out or ks.load("run").interrupted
+
+
+@pytest.mark.parametrize("out", ["a b", "plain"])
+def test_the_shell_says_how_to_go_on(monkeypatch, capsys, out):
+    advance = host._advance
+
+    def advance_and_stop(loop, run, until):
+        advance(loop, run, until)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    words = ["q_learning", "GridWorld-v0", "--steps", "10_000", "--record-every", "100", "--out", out, "--no-progress"]
+    with monkeypatch.context() as patch:
+        patch.setattr(host, "_advance", advance_and_stop)
+        assert main(["train", *words, "--eval-episodes", "1"]) == 128 + signal.SIGTERM
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert said.endswith("` goes on with it")
+    assert main(shlex.split(said.split("`")[1])[1:] + ["--no-progress"]) == 0
+    assert capsys.readouterr().out.startswith("finished: ")
 
 
 def test_nobody_has_to_listen(signalled, monkeypatch):

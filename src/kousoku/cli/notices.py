@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 
 from ..run import Run
 
 
 def end(run: Run) -> int:
-    """Prints what came out of a run that has ended; returns the exit status."""
+    """Prints what came out of a run that has ended, and how one that was stopped goes on; returns the exit status."""
+    from ..training.io import checkpoints
+
     tell(run)
+    if run.interrupted and run.path is not None and (checkpoints.is_there(run.path) or not run.record.facts["steps"]):
+        print(f"`kousoku resume {shlex.quote(str(run.path))}` goes on with it", flush=True)
     if run.record.facts["trouble"]:
         print(f"kousoku: stopped: {run.record.facts['trouble']}", file=sys.stderr)
         return 1
