@@ -16,6 +16,7 @@ from typing import Any
 import jax
 import jaxlib.version
 
+from ...compiler.config import kernels_are_on
 from ...compiler.llvm.object_cache import source_version
 
 DIGITS = 12
@@ -39,7 +40,7 @@ def versions() -> dict[str, str]:
 
 
 def made_by() -> dict[str, str]:
-    """Returns all that decides about bits: `versions`, JAX's generator, its precision of products, and the device."""
+    """Returns all that decides about bits: `versions`, JAX's generator and precision of products, device, kernels."""
     config: Any = jax.config
     partitionable = "" if config.jax_threefry_partitionable else ", not partitionable"
     first = jax.devices()[0]
@@ -49,6 +50,7 @@ def made_by() -> dict[str, str]:
         "generator": f"{config.jax_default_prng_impl}{partitionable}",
         "products": config.jax_default_matmul_precision or "default",
         "device": f"{first.platform}{kind}",
+        "kernels": "on" if kernels_are_on() else "off",
     }
 
 
