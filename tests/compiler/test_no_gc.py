@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 
 import pytest
@@ -18,8 +19,9 @@ class Node:
 
 
 @pytest.fixture
-def thawed():
-    """Nothing is frozen, as in a user's process; afterwards what was there is frozen, as the tests have it."""
+def thawed(monkeypatch):
+    """Nothing is or was frozen, as in a user's process; afterwards what was there is frozen, as the tests have it."""
+    monkeypatch.setattr("kousoku.compiler.no_gc._frozen", threading.Event())
     gc.unfreeze()
     yield
     gc.freeze()
@@ -55,12 +57,16 @@ def test_what_was_made_is_old_and_its_cycles_are_found(thawed):
     assert gone() is None
 
 
-def test_what_was_frozen_stays_so(thawed):
+def test_what_was_frozen_stays_so_and_is_counted_once(thawed, monkeypatch):
     gc.freeze()
-    frozen = gc.get_freeze_count()
-    with no_gc():
-        _ = [Node() for _ in range(10)]
+    frozen, counts = gc.get_freeze_count(), []
+    with monkeypatch.context() as patch:
+        patch.setattr(gc, "get_freeze_count", lambda: counts.append(1) or frozen)
+        for _ in range(3):
+            with no_gc():
+                _ = [Node() for _ in range(10)]
     assert gc.get_freeze_count() == frozen > 0
+    assert len(counts) == 1
 
 
 def test_where_it_is_off_it_stays_off(thawed):
