@@ -125,6 +125,7 @@ def most_of(dtype: str) -> int:
     return 10 if dtype == "float16" else 100
 
 
+@pytest.mark.by_default("uint8-float32-lanes", "int8-int16-lanes", "uint8-int32-arrays", "float16-float32-arrays")
 @pytest.mark.parametrize("arrays", [False, True], ids=["lanes", "arrays"])
 @pytest.mark.parametrize(("of", "into"), WIDER)
 def test_convolutions_of_narrow_numbers_into_wide_ones(of, into, arrays):

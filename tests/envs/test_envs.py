@@ -140,6 +140,10 @@ def test_two_of_the_same_are_equal_in_structure_so_that_a_program_is_compiled_on
     assert all(np.array_equal(a, b) for a, b in zip(one[0], other[0], strict=True))
 
 
+@pytest.mark.by_default(
+    "[!M]*", "M[!i]*", "MinAtar/*-v0", "MiniGrid-DoorKey-5x5-v0", "MiniGrid-FourRooms-v0", "MiniGrid-LavaGapS5-v0",
+    "MiniGrid-MultiRoom-N2-S4-v0", "MiniGrid-Unlock-v0",
+)  # fmt: skip
 @pytest.mark.parametrize("id", OWN_ENVS)
 def test_two_of_the_same_have_one_hash_so_that_jit_takes_their_methods(id):
     one, another = made(id), made(id)

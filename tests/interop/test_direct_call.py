@@ -89,7 +89,9 @@ def expect_same(found: Any, expected: Any) -> None:
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.by_default("CartPole*-NEXT_STEP", "own*", "MinAtar*-21-SAME_STEP", "InvertedPendulum*-1-DISABLED")
+@pytest.mark.by_default(
+    "CartPole-v1-21-NEXT_STEP", "own-21-*", "own-1-DISABLED", "MinAtar*-21-SAME_STEP", "InvertedPendulum*-1-DISABLED"
+)
 @pytest.mark.parametrize("rule", list(ResetRule), ids=lambda rule: rule.name)
 @pytest.mark.parametrize("slots", [1, 21])
 @pytest.mark.parametrize("name", ENVS)

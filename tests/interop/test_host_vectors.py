@@ -56,6 +56,7 @@ def test_vectors_of_gymnasiums_are_given_a_seed_for_each():
     assert slots.obs[0][:, 0].tolist() == [7.0, 8.0, 9.0]
 
 
+@pytest.mark.by_default("0-*(2,*", "1-*(4, 1*", "3-*")
 @pytest.mark.parametrize(
     ("place", "make", "told"),
     [

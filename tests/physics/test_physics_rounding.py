@@ -44,7 +44,8 @@ def moved_by_c(text, qvel, steps):
 # ---- low friction
 
 
-@pytest.mark.parametrize("condim", [3, pytest.param(4, marks=pytest.mark.full("more cases")), 6])
+@pytest.mark.by_default("6")
+@pytest.mark.parametrize("condim", [3, 4, 6])
 def test_a_box_slides_flat_however_low_the_friction(condim):
     """Edges of pyramids are as stiff as 1 / mu^2: of 0 (MuJoCo's 1e-5), 1e10 times as stiff as of 1."""
     frictions, qvel = np.array([0.0, 1e-4, 1e-3, 3e-3, 1e-2, 0.1]), [1.0, 0.3, 0.0, 0.0, 0.0, 2.0]
@@ -61,9 +62,8 @@ def test_a_box_slides_flat_however_low_the_friction(condim):
         np.testing.assert_allclose(qpos[:3], wanted[:3], atol=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("mu", "condim"), [(0.0, 6), (0.0, 3), pytest.param(1e-3, 6, marks=pytest.mark.full("more cases"))]
-)
+@pytest.mark.by_default("0.0-6")
+@pytest.mark.parametrize(("mu", "condim"), [(0.0, 6), (0.0, 3), (1e-3, 6)])
 def test_a_step_of_low_friction_is_the_solution_in_float64(mu, condim):
     """A step that the line search cut short does not end the search: much may be left."""
     text = BOX.format("pyramidal", f"{mu} {mu} {mu}", condim).replace("0 0 .1", "0 0 .06", 1)

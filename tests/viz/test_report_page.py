@@ -343,6 +343,7 @@ READ_NUMBERS = """
 """
 
 
+@pytest.mark.by_default("9e-07-*", "700000000.0-*")
 @pytest.mark.parametrize(
     ("scale", "ends"), [(1.0, r"\d\.\d\d"), (0.0035, r"0\.00\d\d"), (9e-7, r"\d.*e-7"), (7e8, r"\d{3} M")]
 )

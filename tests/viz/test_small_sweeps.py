@@ -25,6 +25,7 @@ READ = """
 RATES, EPSILONS = ("0.1", "0.2", "0.5"), ("0.05", "0.1")
 
 
+@pytest.mark.by_default("2x2", "a hole")
 @pytest.mark.parametrize(
     ("columns", "rows", "cells", "width"), [(2, 2, 4, 390), (3, 2, 6, 1200), (2, 2, 3, 1200), (3, 1, 3, 390)],
     ids=["2x2", "3x2", "a hole", "a row"],
