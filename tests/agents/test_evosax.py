@@ -4,7 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from fresh_process import in_a_new_process, refusals
+from forked import in_a_forked_process
+from fresh_process import refusals
 from test_evolution import Line
 
 import kousoku as ks
@@ -23,7 +24,7 @@ except ks.ConfigError as error:
 
 
 def test_without_evosax_there_is_one_line():
-    told = in_a_new_process(HIDDEN)
+    told = in_a_forked_process(HIDDEN)
     assert told.startswith("strategy: got 'CMA_ES'; it needs evosax: pip install")
 
 

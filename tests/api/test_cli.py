@@ -10,10 +10,13 @@ import jax
 import numpy as np
 import pytest
 import records
+from forked import forked
 
 import kousoku as ks
-from kousoku.cli import COMMANDS, main, notices, view
-from kousoku.cli.options import hyper_parameter, literal, number, numbers
+from kousoku import saved_runs
+from kousoku.cli import COMMANDS, main, view
+from kousoku.cli import options as cli_options
+from kousoku.cli.options import Option, hyper_parameter, literal, number, numbers, parse
 from kousoku.cli.platforms import platforms_checked, unusable_platforms
 from kousoku.run import Run
 from kousoku.viz.payload import payload
@@ -80,7 +83,7 @@ def test_evaluate_tells_the_settings_of_a_sweep_and_ties(capsys, monkeypatch):
     record = records.replaced(record, evaluation={"return": zero, "length": zero, "truncated": zero > 0})
     found = ks.Evaluation(zero, zero, zero > 0, record=record)
     monkeypatch.setattr(Run, "evaluate", lambda run, episodes: found)
-    monkeypatch.setattr(notices, "load", lambda folder, checkpoint: Run(record, None, []))
+    monkeypatch.setattr(saved_runs, "load", lambda folder, *, checkpoint: Run(record, None, []))
     assert main(["evaluate", "run", "--episodes", "2"]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("4 agents x 2 greedy episodes, undiscounted\n  return at learning_rate = 0.1: 0 (mean")
@@ -104,11 +107,11 @@ def test_doctor(capsys):
     assert f"device:   {jax.device_count()} x " in printed
 
 
-@pytest.mark.slow_because("a new process imports JAX, which begins with one device")
+@pytest.mark.slow_because("a new process, which begins with one device")
 def test_doctor_tells_the_devices_that_a_run_has():
     script = "import kousoku as ks; from kousoku.cli import main; main(['doctor']); print(ks.use_all_cores())"
-    words, environment = [sys.executable, "-c", script], {**os.environ, "XLA_FLAGS": ""}
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
+    done = forked(script, environment={**os.environ, "XLA_FLAGS": ""})
+    assert done.returncode == 0, done.stderr
     *told, devices = done.stdout.splitlines()
     assert f"device:   {devices} x " in "\n".join(told)
     assert done.stderr == "", "no warning that a run would have more"
@@ -180,6 +183,28 @@ def test_values_as_people_write_them():
         hyper_parameter("update_ratio", "1/0", 1.0)
     with pytest.raises(ks.ConfigError, match="use true or false"):
         literal("x", "maybe", True)
+
+
+@pytest.mark.parametrize("text", ["-1", "-1e-3", "-.5", "-inf", "-Infinity", "-1_000", "-1M", "-1,-2", "-1/2", "-"])
+def test_a_negative_number_is_a_value_though_it_begins_as_an_option_does(text):
+    options = [Option("run", None, "RUN", "", positional=True), Option("initial_value", 0.0, "NUMBER", "")]
+    for words in (
+        ["run", "--initial-value", text],
+        ["--initial_value", text, "run"],
+        ["run", f"--initial-value={text}"],
+    ):
+        assert parse("train", "", options, words) == {"run": "run", "initial_value": text}
+
+
+def test_what_the_parser_of_options_says_is_told_without_its_box(monkeypatch):
+    def refuse(*_, **__):
+        print("╭─ Missing ─────╮\n│ A value of    │\n│ ───────────── │", file=sys.stderr)
+        print("│ a-b is needed │\n╰───────────────╯", file=sys.stderr)
+        raise SystemExit(2)
+
+    monkeypatch.setattr(cli_options.tyro, "cli", refuse)
+    with pytest.raises(ks.ConfigError, match=r"^options: got 'run'; Missing A value of a-b is needed$"):
+        parse("train", "", [], ["run"])
 
 
 @pytest.mark.full("covered")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fresh_process import in_a_new_process
+from forked import in_a_forked_process
 
 WALK = """
 import jax.numpy as jnp
@@ -53,8 +53,12 @@ ks.register_agent("guess", Guess)
 """
 SHELL = """
 import contextlib, io, json, sys
+from kousoku import viz
 from kousoku.cli import main
+from kousoku.training.loop import results
 
+viz.write_report = lambda record, path: path
+results.member_film = lambda *run: None
 told = []
 for words in json.loads(sys.argv[1] if len(sys.argv) > 1 else COMMANDS):
     out, err = io.StringIO(), io.StringIO()
@@ -72,7 +76,7 @@ def told(folder: Path, *commands: str) -> list[tuple[int, str, str]]:
     """(exit status, output, errors) of each command, in one process that works in the folder."""
     words = [command.split() for command in commands]
     script = f"import json, os\nos.chdir({str(folder)!r})\nCOMMANDS = json.dumps({words!r})\n{SHELL}"
-    return in_a_new_process(script)
+    return in_a_forked_process(script)
 
 
 @pytest.fixture(scope="module")

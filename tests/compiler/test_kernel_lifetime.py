@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from fresh_process import in_a_new_process
+from forked import in_a_forked_process
 
 import kousoku as ks
 from kousoku.compiler.backends.cpu.ffi import registry
@@ -78,7 +78,7 @@ print(json.dumps([*counts, len(registry())]))
 
 def test_one_kernel_serves_all_who_need_the_same():
     """In a process of its own, so that nothing that other tests have compiled is thrown away."""
-    assert in_a_new_process(ONE_FOR_ALL) == [1, 1, 0]
+    assert in_a_forked_process(ONE_FOR_ALL) == [1, 1, 0]
 
 
 FAR = """

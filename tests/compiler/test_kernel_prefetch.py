@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from fresh_process import in_a_new_process
+from forked import in_a_forked_process
 from jax.sharding import Mesh, PartitionSpec
 from numbered import Slide
 from rollouts import loop_of, tiny_ppo
@@ -197,7 +197,7 @@ def test_code_goes_with_the_programs_that_call_it():
 
     In a process of its own, so that nothing that other tests have compiled is thrown away.
     """
-    assert in_a_new_process(BEGUN_EARLY) == [1, 0]
+    assert in_a_forked_process(BEGUN_EARLY) == [1, 0]
 
 
 def test_arguments_by_name_and_switches(built):

@@ -4,17 +4,15 @@ Each script runs in a process of its own, where no types are checked: the checke
 of the library's, and of functions that are not the library's nothing is kept.
 """
 
-import json
 import os
 import shutil
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fast_compile import fast_compile_flags
+from forked import in_a_forked_process
 
 SETUP = """
 import json
@@ -62,10 +60,7 @@ class Processes:
             "XLA_FLAGS": fast_compile_flags(),
             **variables,
         }
-        command = [sys.executable, "-W", "error", "-c", SETUP + script]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=chosen)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+        return in_a_forked_process(SETUP + script, environment=chosen)
 
     @property
     def records(self) -> list[Path]:

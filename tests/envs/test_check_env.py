@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from corridor import Corridor, said
-from fresh_process import in_a_new_process
+from forked import in_a_forked_process
 
 import kousoku as ks
 from kousoku import Box, ContractError, Dict, Discrete, MultiDiscrete
@@ -201,7 +201,7 @@ for thing in (None, ks.Env, "GridWorld-v0", Walk):
 print(json.dumps(messages))
 """
     told = "an environment must be a kousoku.Env, got {}: subclass it"
-    *kinds, of_id, of_class = in_a_new_process(script)
+    *kinds, of_id, of_class = in_a_forked_process(script)
     assert of_id == told.replace("{}: subclass it", "str: kousoku.make('GridWorld-v0') makes it")
     assert of_class == "an environment must be a kousoku.Env, got Walk: that is the class; make one of it: Walk(...)"
     assert [message.split(" got ")[1].split(":")[0] for message in kinds][::2] == ["NoneType"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fresh_process import in_a_new_process
+from forked import in_a_forked_process
 from gymnasium import spaces
 
 import kousoku as ks
@@ -61,7 +61,7 @@ def test_a_data_set_without_episodes_what_is_none_and_a_missing_package_have_one
         ks.from_minari({"observations": []})
     with pytest.raises(ks.ConfigError, match="dataset: got 'some/data-v0'; it has no episode"):
         ks.from_minari(recording())
-    assert in_a_new_process(HIDDEN) == "from_minari: got 'no minari'; pip install 'kousoku[minari]'"
+    assert in_a_forked_process(HIDDEN) == "from_minari: got 'no minari'; pip install 'kousoku[minari]'"
 
 
 @pytest.mark.peers

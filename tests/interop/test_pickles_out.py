@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from fresh_process import in_a_new_process
+from forked import in_a_forked_process
 
 import kousoku as ks
 
@@ -53,7 +53,7 @@ def test_what_was_pickled_goes_on_in_another_process(tmp_path):
     _, state = functions.reset(jax.random.key(2), params)
     found = {"stepped": stepped, "drawn": drawn, "reset": reset, "pool": pool, "gymnax": (functions, params, state)}
     (tmp_path / "found").write_bytes(pickle.dumps(found | {"new": ks.to_gymnasium("CartPole-v1")}))
-    told = in_a_new_process(GOES_ON.format(path=str(tmp_path / "found")))
+    told = in_a_forked_process(GOES_ON.format(path=str(tmp_path / "found")))
     for name, (env, action) in stepped.items():
         assert told[name] == [np.asarray(env.step(action)[0]).tolist() for _ in range(4)], name
     assert told["drawn"] == [int(picture.sum()) for picture in drawn.render()]

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from forked import in_a_forked_process
 from fresh_process import in_a_new_process, refusals
 
 from kousoku.core.spaces import Box, Dict, Discrete, MultiDiscrete
@@ -198,7 +199,7 @@ from kousoku.nn import ActorCriticConfig
 listed, plain = (ActorCriticConfig(hidden=x([8]), critic_hidden=x([4, 4])) for x in (list, tuple))
 print(json.dumps([listed == plain, hash(listed) == hash(plain)]))
 """
-    assert in_a_new_process(script) == [True, True]
+    assert in_a_forked_process(script) == [True, True]
 
 
 def test_the_interface_is_abstract():

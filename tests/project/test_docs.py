@@ -8,13 +8,13 @@ import math
 import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import jax
 import pytest
+from forked import forked
 from jaxtyping import TypeCheckError
 
 import kousoku
@@ -291,10 +291,12 @@ def test_links_lead_somewhere(page):
 
 
 WITHOUT_REPORTS_AND_FILMS = """
+import jax
 from kousoku import viz
 from kousoku.training.loop import results
 viz.write_report = lambda record, path: path
 results.member_film = lambda *run: None
+jax.config.update("jax_platforms", "cpu")
 """
 """Others draw reports and films; the README's own pictures are drawn."""
 
@@ -310,8 +312,7 @@ def test_the_python_in_the_readme_runs(tmp_path):
         assert code.count(steps) == 1
         code = code.replace(steps, fewer)
     code = f"{WITHOUT_REPORTS_AND_FILMS}\n{code}"
-    environment = os.environ | {"JAX_PLATFORMS": "cpu", "MPLBACKEND": "agg"}
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    done = forked(code, environment=os.environ | {"MPLBACKEND": "agg"}, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "30 agents x 10000 steps, finished" in done.stdout
     for name in ("values.png", "returns.png", "path.gif"):

@@ -1,4 +1,4 @@
-"""Tests marked `browser` run in a headless Chromium, one for a file of tests; without any they are skipped."""
+"""Tests marked `browser` run in a headless Chromium, one for all of them; without any they are skipped."""
 
 import os
 import shutil
@@ -63,7 +63,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(skip)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
     """Chromium, with a profile of its own."""
     running = Chromium(str(BROWSER), tmp_path_factory.mktemp("profile"))

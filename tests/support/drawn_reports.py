@@ -1,4 +1,4 @@
-"""Whose reports are drawn: those of examples and of tests marked `reports`; most runs of tests take less time.
+"""Whose reports are drawn: those of examples in pages and of tests marked `reports`; most runs of tests take less time.
 
 (A plugin named `reports` is one of pytest's own, which is loaded in the place of a module of that name.)
 """
@@ -17,7 +17,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     from kousoku import viz  # once it is imported under the type checker
 
     global drawn
-    drawn = isinstance(item, pytest.DoctestItem) or item.get_closest_marker("reports") is not None
+    drawn = item.path.suffix == ".md" or item.get_closest_marker("reports") is not None
     viz.write_report = _write_report
 
 

@@ -36,11 +36,12 @@ def _server() -> subprocess.Popen[str]:
     server = subprocess.Popen(
         [sys.executable, "-W", "error", "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    atexit.register(_end, server)
+    atexit.register(end, server)
     return server
 
 
-def _end(server: subprocess.Popen[str]) -> None:
+def end(server: subprocess.Popen[str]) -> None:
+    """Lets a process that reads what to do come to its end, and waits for it."""
     with contextlib.suppress(BrokenPipeError):
         server.communicate(timeout=60)
 

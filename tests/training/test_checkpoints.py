@@ -8,7 +8,6 @@ import json
 import os
 import pickle
 import shutil
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -16,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from forked import forked
 
 import kousoku as ks
 from kousoku import api
@@ -416,8 +416,8 @@ assert array_store.read(Path("first"), [((10,), "float64")])[0].sum() == 10
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of a process are POSIX")
 def test_a_disk_that_refuses_the_arrays_is_one_error_of_the_system_without_tracebacks(tmp_path):
     """A real refusal, in the middle of what Orbax writes: a limit on the length of a file."""
-    command = [sys.executable, "-c", REALLY_FULL]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = forked(REALLY_FULL, folder=tmp_path)
+    assert done.returncode == 0
     assert done.stdout == f"{errno.EFBIG} {os.strerror(errno.EFBIG)}\n"
     assert done.stderr == ""
 

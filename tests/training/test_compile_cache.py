@@ -1,21 +1,30 @@
 """Compiled programs are kept between processes, unless somebody says no."""
 
+import errno
+import math
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
+import warnings
 
 import jax
 import pytest
 from fast_compile import fast_compile_flags
+from forked import forked
+from fresh_process import without_types_checked
 
 import kousoku as ks
 from kousoku.cli import main
+from kousoku.cli.one_line import on_one_line
 from kousoku.compiler import backends
 from kousoku.core import cache_folder
 from kousoku.core.cache_folder import SWITCH
+from kousoku.core.errors import RunWarning
 from kousoku.training.config import TrainConfig
 from kousoku.training.io import compile_cache
 from kousoku.training.loop import program
@@ -48,7 +57,8 @@ def train(cache: str, home: pathlib.Path, script: str = TRAIN) -> None:
         SWITCH: cache,
         "XLA_FLAGS": fast_compile_flags(),
     }
-    subprocess.run([sys.executable, "-c", script], env=environment, check=True, timeout=300)
+    done = forked(script, environment=environment)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.full("processes")
@@ -175,6 +185,114 @@ def test_programs_for_several_devices_hold_no_address_of_their_process(seeds):
         text = lowered.as_text()
         assert "kousoku" in text, "a kernel is called"
         assert "CustomSPMDPartitioning" not in text
+
+
+@pytest.fixture
+def unset(tmp_path, monkeypatch):
+    """A folder of programs that JAX has not been told of, and of which nobody has been warned."""
+    folder = tmp_path / "programs"
+    folder.mkdir(mode=0o755)
+    monkeypatch.setenv(SWITCH, str(folder))
+    for told in ("_told_unwritten", "_told_unread"):
+        monkeypatch.setattr(cache_folder, told, threading.Event())
+    names = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs")
+    before = {name: getattr(jax.config, name) for name in names}
+    jax.config.update("jax_compilation_cache_dir", None)
+    yield folder
+    for name, value in before.items():
+        jax.config.update(name, value)
+
+
+def written(folder: pathlib.Path, name: str = "jit_f-1-cache", mode: int = 0o644) -> None:
+    (folder / name).write_text("program")
+    (folder / name).chmod(mode)
+
+
+def refuse(monkeypatch, number: int) -> None:
+    """Lets nothing be written."""
+
+    def no(dir):
+        raise OSError(number, os.strerror(number), str(dir))
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", no)
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
+def test_where_nothing_can_be_written_programs_are_read(number, unset, monkeypatch):
+    written(unset)
+    refuse(monkeypatch, number)
+    said = f"compiled programs in {re.escape(str(unset))} are read, but new ones not kept: .*; set {SWITCH} to a folder"
+    with pytest.warns(RunWarning, match=said) as told:
+        assert compile_cache.enable() == compile_cache.enable() == unset
+    assert len(told) == 1
+    assert jax.config.jax_compilation_cache_dir == str(unset)
+    assert jax.config.jax_persistent_cache_min_compile_time_secs == math.inf, "JAX does not try to write"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
+@pytest.mark.parametrize(
+    ("folder_mode", "mode", "number", "platform"),
+    [
+        (0o777, 0o644, errno.EACCES, "cpu"),
+        (0o755, 0o666, errno.EACCES, "cpu"),
+        (0o755, None, errno.EACCES, "cpu"),
+        (0o755, 0o644, errno.ENOSPC, "cpu"),
+        (0o755, 0o644, errno.EACCES, "gpu"),
+    ],
+    ids=["others may write it", "others may write a program", "no program", "no space", "XLA writes there itself"],
+)
+def test_elsewhere_none_is_read(folder_mode, mode, number, platform, unset, monkeypatch):
+    if mode is not None:
+        written(unset, mode=mode)
+        written(unset, "jit_g-1-cache")
+    unset.chmod(folder_mode)
+    refuse(monkeypatch, number)
+    monkeypatch.setattr(jax, "default_backend", lambda: platform)
+    with pytest.warns(RunWarning, match="compiled programs are not kept: "):
+        assert compile_cache.enable() is None
+    assert jax.config.jax_compilation_cache_dir is None
+
+
+WARNED = """
+import functools, json, os, pathlib, warnings
+import jax
+import kousoku as ks
+from kousoku.compiler.llvm.object_cache import ObjectCache
+from kousoku.core import cache_folder
+put = functools.partial(ObjectCache(pathlib.Path(os.devnull, "kernels")).put, "a", b"code")
+def train():
+    jax.config.update("jax_compilation_cache_dir", None)
+    try:
+        ks.train("q_learning", "GridWorld-v0", steps=10**6, record=["q_values"], record_every=1, seeds=10**3)
+    except ks.ConfigError as error:
+        assert "the tables need" in str(error)
+before, told = os.environ.get(cache_folder.SWITCH, ""), []
+os.environ[cache_folder.SWITCH] = os.path.join(os.devnull, "cache")
+for call in (train, put, functools.partial(jax.eval_shape, put)):
+    cache_folder._told_unwritten.clear()
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        call()
+    told += [[each.category.__name__, each.filename, each.lineno] for each in caught]
+os.environ[cache_folder.SWITCH] = before
+print(json.dumps(told))
+"""
+
+
+def test_the_warning_has_the_users_line_whoever_is_between_it_and_us():
+    lines = WARNED.splitlines()
+    train, call = (
+        next(i for i, line in enumerate(lines, 1) if line.strip().startswith(word)) for word in ("ks.train(", "call()")
+    )
+    assert without_types_checked(WARNED) == [["RunWarning", "<string>", line] for line in (train, call, call)]
+
+
+def test_in_the_shell_the_warning_is_one_line(unset, monkeypatch, capsys):
+    refuse(monkeypatch, errno.EACCES)
+    with warnings.catch_warnings(action="always"), on_one_line():
+        compile_cache.enable()
+    told = capsys.readouterr().err
+    assert told.startswith("kousoku: compiled programs are not kept: [Errno 13] ")
+    assert told.count("\n") == 1
 
 
 def test_on_a_disk_that_is_nearly_full_nothing_is_kept(tmp_path, monkeypatch):

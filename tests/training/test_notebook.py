@@ -1,12 +1,12 @@
 """What a notebook shows while agents learn, told by a stand-in for IPython."""
 
-import subprocess
 import sys
 import types
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
+from forked import forked
 
 import kousoku as ks
 from kousoku.training.metrics import notebook, progress
@@ -203,7 +203,6 @@ def test_a_training_that_fails_leaves_its_last_picture(ipython):
 
 def test_ipython_is_not_imported_for_it():
     code = "import sys; from kousoku.training.metrics.progress import Progress; Progress(1, 1, None)"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{code}; print('IPython' in sys.modules)"], capture_output=True, text=True, check=True
-    )
+    done = forked(f"{code}; print('IPython' in sys.modules)")
+    assert done.returncode == 0, done.stderr
     assert done.stdout == "False\n"

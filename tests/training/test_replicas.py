@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fresh_process import in_a_new_process
+from forked import in_a_forked_process
 
 SCRIPT = """
 import json, os
@@ -44,7 +44,7 @@ print(json.dumps([alone, shared, refused, trained(1, averages=False)]))
 
 
 def test_devices_that_learn_different_things_are_told_and_metrics_are_means():
-    alone, shared, refused, without = in_a_new_process(SCRIPT)
+    alone, shared, refused, without = in_a_forked_process(SCRIPT)
     for one, other in zip(alone, shared, strict=True):
         assert all(abs(x - y) < 1e-5 for x, y in zip(one, other, strict=True))
     assert all(abs(x - y) < 1e-4 for x, y in zip(*shared, strict=True))

@@ -7,8 +7,6 @@ import os
 import platform
 import shutil
 import signal
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
@@ -16,6 +14,7 @@ import jax
 import numpy as np
 import pytest
 from fast_compile import fast_compile_flags
+from forked import forked
 from same_runs import TIMES, lines, same
 
 import kousoku as ks
@@ -509,6 +508,12 @@ def test_another_configuration_of_jax_is_told_and_former_checkpoints_do_not_know
     train._tell_versions(versions)
 
 
+def test_kernels_that_were_switched_since_are_told():
+    versions = provenance.made_by()
+    with ks.use_kernels(False), pytest.warns(RunWarning, match=r"\(kernels on, here off\)"):
+        train._tell_versions(versions)
+
+
 def test_another_device_is_told():
     versions = provenance.made_by()
     assert versions["device"] == "cpu"
@@ -619,10 +624,8 @@ NEVER = 0
 
 def killed_at(tmp_path, event, words):
     """Run the shell's words in a process that kills itself with SIGKILL at the nth block, folder, write or move."""
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(KILLED), str(event), *words], cwd=tmp_path, capture_output=True,
-        text=True, timeout=300, check=False, env={**os.environ, "XLA_FLAGS": fast_compile_flags()},
-    )  # fmt: skip
+    environment = {**os.environ, "XLA_FLAGS": fast_compile_flags()}
+    done = forked(textwrap.dedent(KILLED), str(event), *words, environment=environment, folder=tmp_path)
     assert done.returncode in (-signal.SIGKILL, 0), done.stderr
     return done.returncode == 0
 

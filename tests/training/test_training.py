@@ -33,9 +33,10 @@ def q(agent="q_learning", env="GridWorld-v0", **settings):
 
 
 def test_same_seed_same_bits_whatever_the_chunk_size():
-    whole = q(seeds=3)
-    for every in (1000, 333, 17):
-        np.testing.assert_array_equal(q(seeds=3, record_every=every), whole)
+    whole = q(seeds=3, steps=600)
+    assert whole.any()
+    for every in (300, 111, 17):
+        np.testing.assert_array_equal(q(seeds=3, steps=600, record_every=every), whole)
 
 
 def test_agent_i_of_thirty_is_agent_i_alone():
@@ -62,8 +63,10 @@ def test_the_sharded_result_is_the_unsharded_one():
 
 @pytest.mark.slow_because("Python takes each step")
 def test_the_python_loop_means_the_same():
-    slow = q(seeds=2, steps=300, loop="python", env="WindyGridWorld-v0")
-    np.testing.assert_allclose(slow, q(seeds=2, steps=300, env="WindyGridWorld-v0"), atol=1e-6)
+    how = {"env": "WindyGridWorld-v0", "env_options": {"time_limit": 30}, "seeds": 2, "steps": 100}
+    fast = q(**how)
+    assert fast.any()
+    np.testing.assert_allclose(q(loop="python", **how), fast, atol=1e-6)
 
 
 @pytest.mark.full("covered")

@@ -43,18 +43,17 @@ def css_rgb(color):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_film_in_a_report_has_them_too(scheme, browser, tabs, tmp_path):
+def test_the_film_in_a_report_has_them_too(browser, tabs, tmp_path):
     """The player there is apart from the page's style sheet, so that its own one has to say so."""
     (tmp_path / "report.html").write_text(report.report_html(filmed()), encoding="utf-8")
-    media = {"prefers-color-scheme": scheme}
-    tabs.append(browser.open(tmp_path / "report.html", size=SIZE, media=media, before="", mobile=False))
-    areas, letters, lines = tabs[-1].run(READ)
-    paper, ink, ground = style.DRAWN_IN_DARK.values() if scheme == "dark" else style.DRAWN_IN_DARK
-    assert areas == [css_rgb(color) for color in (paper, ground, ink)]
-    assert letters == [css_rgb(drawing.INK)]
-    assert lines == [css_rgb(ink)]
-    tabs[-1].call(
-        "Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": scheme}]
-    )
-    assert tabs[-1].run(READ)[0][0] == css_rgb(drawing.PAPER), "on paper it is light"
+    tabs.append(browser.open(tmp_path / "report.html", size=SIZE, media={}, before="", mobile=False))
+    for scheme, colors in (("light", style.DRAWN_IN_DARK), ("dark", style.DRAWN_IN_DARK.values())):
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        tabs[-1].call("Emulation.setEmulatedMedia", media="screen", features=features)
+        areas, letters, lines = tabs[-1].run(READ)
+        paper, ink, ground = colors
+        assert areas == [css_rgb(color) for color in (paper, ground, ink)]
+        assert letters == [css_rgb(drawing.INK)]
+        assert lines == [css_rgb(ink)]
+        tabs[-1].call("Emulation.setEmulatedMedia", media="print", features=features)
+        assert tabs[-1].run(READ)[0][0] == css_rgb(drawing.PAPER), "on paper it is light"

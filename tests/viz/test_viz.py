@@ -2,13 +2,13 @@
 
 import dataclasses
 import itertools
-import subprocess
 import sys
 import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
 import records
+from forked import forked
 from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
@@ -473,7 +473,8 @@ class TestPlots:
             "assert 'matplotlib.pyplot' not in sys.modules; assert dict(matplotlib.rcParams) == before"
         )
         path = [p for p in sys.path if p.endswith("support")]
-        subprocess.run([sys.executable, "-W", "error", "-c", f"import sys; sys.path += {path!r}; {code}"], check=True)
+        done = forked(f"import sys; sys.path += {path!r}; {code}", strict=True)
+        assert done.returncode == 0, done.stderr
 
     def test_cells_too_small_for_arrows_have_none(self):
         record = records.replaced(records.bare(), tables={"q": np.random.default_rng(0).normal(size=(8, 40_000, 4))})
