@@ -70,7 +70,7 @@ def test_the_shell_says_how_to_go_on(monkeypatch, capsys, out):
         assert main(["train", *words, "--eval-episodes", "1"]) == 128 + signal.SIGTERM
     said = capsys.readouterr().out.splitlines()[-1]
     assert said.endswith("` goes on with it")
-    assert main(shlex.split(said.split("`")[1])[1:] + ["--no-progress"]) == 0
+    assert main([*shlex.split(said.split("`")[1])[1:], "--no-progress"]) == 0
     assert capsys.readouterr().out.startswith("finished: ")
 
 
