@@ -130,6 +130,20 @@ def test_what_is_told_may_be_written_to():
             leaf.fill(0)
 
 
+def test_slots_stay_until_the_call_after_the_next():
+    """Each call reads where the last one wrote: nothing is copied."""
+    env = ENVS["own"]()
+    stepper = Stepper(env, 3, ResetRule.NEXT_STEP)
+    stepper.reset([7, 8, 9])
+    seen = []
+    for action in draw(env.action_space, 3, 4):
+        stepper.step(action)
+        seen.append([(slot, slot.copy()) for slot in stepper._slots])
+        for slot, copy in (pair for told in seen[-2:] for pair in told):
+            np.testing.assert_array_equal(slot, copy)
+    assert all(a is c and a is not b for (a, _), (b, _), (c, _) in zip(*seen[:3], strict=True))
+
+
 def test_a_copy_goes_on_alike():
     env = ks.make("CartPole-v1")
     actions = draw(env.action_space, 3, 40)
