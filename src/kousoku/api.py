@@ -21,7 +21,7 @@ from .collectors.streams import key_of
 from .core.agent import Agent
 from .core.arguments import understood
 from .core.env import Env
-from .core.env_shapes import check_shapes
+from .core.env_shapes import check_shapes, class_of
 from .core.errors import ConfigError, EnvError, RunWarning, check_count
 from .core.wrapper import kind_of
 from .envs.ids import EnvId
@@ -131,7 +131,8 @@ def train(
     provenance.tell_upgraded()
     check_ids(agent, env)
     if not isinstance(agent, (str, Agent)):
-        raise ConfigError("agent", agent, "give an id or a kousoku.Agent")
+        given = agent.__name__ if isinstance(agent, type) else agent
+        raise ConfigError("agent", given, class_of(agent) or "give an id or a kousoku.Agent")
     settings, given = split_arguments(agent, env, agent_options, options)
     chosen = preset(agent, env) if isinstance(agent, str) and isinstance(env, str) else Preset()
     origin = sources(

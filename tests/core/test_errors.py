@@ -7,10 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from fresh_process import in_a_new_process
+from fresh_process import in_a_new_process, without_types_checked
 
 from kousoku.core.errors import (
     ConfigError,
+    EnvError,
     check_all,
     check_choice,
     check_count,
@@ -20,6 +21,7 @@ from kousoku.core.errors import (
     nearest,
     shorten,
 )
+from kousoku.envs.contract import ContractError
 
 
 def refusal(check, *arguments, **options) -> str:
@@ -58,6 +60,49 @@ except ConfigError as error:
         "ConfigError: option: got 'slipp'; did you mean 'slip'?",
     ]
     assert ConfigError("slip", 1.5, "use less")._render_traceback_() == ["ConfigError: slip: got 1.5; use less"]
+
+
+NOTEBOOK = """
+import json
+import kousoku as ks
+from kousoku.collectors.host_slots import Telling
+from kousoku.core.errors import EnvError, check_takes
+from kousoku.envs.contract import ContractError
+def step():
+    json.loads("{")
+def named(name):
+    with Telling(name):
+        step()
+shown = []
+for call in (lambda: named("Counter"), lambda: ks.check_env(3), lambda: check_takes("policy", step, ("obs",))):
+    try:
+        call()
+    except (ks.ConfigError, ContractError, EnvError) as error:
+        shown.append(error._render_traceback_())
+print(json.dumps(shown))
+"""
+
+
+def test_a_notebook_shows_none_of_the_librarys_lines_and_all_of_ones_own_that_raised(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(NOTEBOOK, encoding="utf-8")
+    calls = next(line for line in NOTEBOOK.splitlines() if line.startswith("for call"))
+    failed, broken, refused = without_types_checked(f"import runpy; runpy.run_path({str(path)!r})")
+    assert failed == [
+        "line 10: with Telling(name):",
+        "script.py, line 11: step()",
+        'script.py, line 8: json.loads("{")',
+        "EnvError: environment Counter raised JSONDecodeError: Expecting property name enclosed in double quotes: "
+        "line 1 column 2 (char 1)",
+    ]
+    assert broken == [f"line 13: {calls}", "ContractError: an environment must be a kousoku.Env, got int: subclass it"]
+    assert refused == [f"line 13: {calls}", "ConfigError: policy: got 'step()'; use a function of (obs)"]
+
+
+@pytest.mark.parametrize("kind", [EnvError, ContractError])
+def test_an_error_without_a_cause_is_shown_by_its_message(kind):
+    assert kind("it broke:\n  - twice")._render_traceback_() == [f"{kind.__name__}: it broke:\n  - twice"]
+    assert isinstance(kind("x"), {EnvError: RuntimeError, ContractError: AssertionError}[kind])
 
 
 def test_a_long_value_of_many_lines_is_cut_to_one_short_line():

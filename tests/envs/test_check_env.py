@@ -180,9 +180,9 @@ def test_a_class_without_a_time_limit_is_told_how_to_write_one():
 
 
 def test_spaces_are_ours():
-    with pytest.raises(ContractError, match="observation_space is a int: use Discrete, MultiDiscrete, Box or Dict"):
+    with pytest.raises(ContractError, match="observation_space is 10: use Discrete, MultiDiscrete, Box or Dict"):
         ks.check_env(Corridor(spaces=(10, Discrete(2))))
-    with pytest.raises(ContractError, match="action_space is a NoneType: use Discrete"):
+    with pytest.raises(ContractError, match="action_space is None: use Discrete"):
         ks.check_env(Corridor(spaces=(Discrete(10), None)))
 
 

@@ -167,8 +167,8 @@ def changed(part: Any) -> Dict:
 
 
 SPACES = {
-    "a number": ((10, Discrete(2)), "observation_space is a int: use Discrete, MultiDiscrete, Box or Dict of kousoku"),
-    "none": ((Discrete(10), None), "action_space is a NoneType: use Discrete"),
+    "a number": ((10, Discrete(2)), "observation_space is 10: use Discrete, MultiDiscrete, Box or Dict of kousoku"),
+    "none": ((Discrete(10), None), "action_space is None: use Discrete"),
     "one of NumPy's": ((changed(np.zeros(3)), Discrete(2)), "observation_space['a'] is a numpy.ndarray: use"),
     "another shape": ((BOX, Discrete(2)), "reset: observation int32[] is outside Box(low=-1.0"),
     "another structure": ((Dict({"a": BOX}), Discrete(2)), "reset: observation int32[] is outside Dict("),

@@ -1,9 +1,12 @@
 """Plots of a run in a figure of their own, which pyplot does not know of, or in axes of the caller's."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
+import records
+from fresh_process import check_refusals
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -63,6 +66,32 @@ def test_axes_of_a_figure_that_pyplot_does_not_know_will_do(run, plot):
     ax = Figure().add_subplot()
     assert getattr(run, plot)(ax=ax) is ax
     assert plt.get_fignums() == []
+
+
+DRAWN = {
+    "run": ("run.plot_values(0, {})", "run.plot_values(ax={})", "run.plot_returns({})", "run.plot_lengths(ax={})"),
+    "grid": ("plot_visits(run.record, ax={})", "plot_error(run.record, ax={})"),
+    "bandit": ("bandit.plot_values(ax={})", "bandit.plot_returns({})", "plot_visits(bandit.record, ax={})"),
+}
+WRONG = ("[ax]", "[]", "np.array([ax, ax])", "figure", "figure.subfigures()", "3", "0", "'left'", "Axes", "matplotlib")
+SETUP = f"""
+import matplotlib, numpy as np, sys
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+sys.path.append({str(Path(records.__file__).parent)!r})
+import records
+from kousoku.run import Run
+from kousoku.viz import plot_error, plot_visits
+run, bandit = (Run(record, None, []) for record in (records.grid(), records.bandit()))
+figure = Figure()
+ax = figure.add_subplot()
+"""
+
+
+@pytest.mark.parametrize("drawn", DRAWN.values(), ids=DRAWN)
+def test_what_is_no_axes_is_refused(drawn):
+    told = "; give one matplotlib Axes, such as axes[0]"
+    check_refusals({call.format(ax): told for call in drawn for ax in WRONG}, SETUP)
 
 
 @pytest.mark.by_default("plot_lengths")

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 
 from .env import Env, Finite
 from .env_leaves import DECIDES, deciding_numbers, is_traced, large_numbers, shaping_numbers, unhashable_leaves
-from .errors import ConfigError
+from .errors import ConfigError, shorten
 from .known_step import with_known_step
 from .ours import is_ours
 from .own_line import own_line
@@ -59,6 +59,7 @@ MEANINGS: tuple[tuple[Any, str], ...] = (
 )
 """What errors of JAX's mean in an environment, or in an agent."""
 KNOWN_ERRORS = tuple(kind for kind, _ in MEANINGS)
+METHOD = "is a method: write @property above it"
 FIELDS = {"reward": jnp.float32, "terminated": jnp.bool_, "truncated": jnp.bool_}
 
 
@@ -158,7 +159,9 @@ def space_problems(env: Env) -> Iterator[str]:
             yield f"{name}: {said(error)}"
     yield from unhashable_leaves(env)
     limit = env.time_limit
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= LARGEST):
+    if _is_method(limit):
+        yield f"time_limit {METHOD}"
+    elif limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= LARGEST):
         yield f"time_limit is {limit!r}: use None or a whole number from 1 to {LARGEST}"
     else:
         yield from shaping_numbers(env, "time_limit")
@@ -235,8 +238,11 @@ def _pair(where: str, result: Any) -> Any:
                 fix = "; a static field of the environment may hold it" if of_state else ""
                 raise _Broken(f"{where}: {part}{jax.tree_util.keystr(path[1:])} is {leaf!r}, which is no array{fix}")
         return result
-    kinds = f"a tuple of {len(result)}" if isinstance(result, tuple) else type(result).__name__
-    raise _Broken(f"{where} must return (state, Timestep), got {kinds}")
+    if isinstance(result, jax.Array):
+        got = _told(result)
+    else:
+        got = f"a tuple of {len(result)}" if isinstance(result, tuple) else type(result).__name__
+    raise _Broken(f"{where} must return (state, Timestep), got {got}")
 
 
 def _traced(where: str, env: Env, method: Callable[..., Any], *args: Any) -> Any:
@@ -285,10 +291,35 @@ def _foreign(name: str, space: Any) -> Iterator[str]:
     if isinstance(space, Dict):
         for key, part in space.spaces.items():
             yield from _foreign(f"{name}[{key!r}]", part)
+    elif _is_method(space):
+        yield f"{name} {METHOD}"
+    elif isinstance(space, type) and issubclass(space, SPACES):
+        yield f"{name}: {class_of(space)}"
     elif not isinstance(space, SPACES):
-        kind = type(space)
-        home = "" if kind.__module__ == "builtins" else f"{kind.__module__.partition('.')[0]}."
-        yield f"{name} is a {home}{kind.__name__}: use Discrete, MultiDiscrete, Box or Dict of kousoku"
+        yield f"{name} is {_in_words(space)}: use Discrete, MultiDiscrete, Box or Dict of kousoku"
+
+
+def _is_method(value: Any) -> bool:
+    """Returns whether this is a method, of Python's or of Equinox's, where what it returns is meant."""
+    return callable(value) and hasattr(value, "__func__")
+
+
+def _in_words(thing: Any) -> str:
+    """Returns what a thing is: a plain value as it is written, of others their kind and whose that is."""
+    if isinstance(thing, jax.Array):
+        return f"an array, {_told(thing)}"
+    if isinstance(thing, type):
+        return f"the class {_with_home(thing)}"
+    if type(thing).__module__ == "builtins" and not callable(thing):
+        return shorten(thing)
+    kind = _with_home(type(thing))
+    return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"
+
+
+def _with_home(kind: type) -> str:
+    """Returns a class's name after its library's, such as numpy.ndarray."""
+    home = kind.__module__.partition(".")[0]
+    return kind.__name__ if home == "builtins" else f"{home}.{kind.__name__}"
 
 
 def _fits(space: Space, obs: Any) -> bool:
@@ -327,9 +358,9 @@ def _instead_of(env: Any) -> str:
     return class_of(env) or door_for(env) or "give an id or a kousoku.Env"
 
 
-def class_of(env: Any) -> str | None:
-    """Returns what would do in the place of an environment's class; None of what is no class."""
-    return f"that is the class; make one of it: {env.__name__}(...)" if isinstance(env, type) else None
+def class_of(thing: Any) -> str | None:
+    """Returns what would do in the place of a class of environments, agents or spaces; None of what is no class."""
+    return f"that is the class; make one of it: {thing.__name__}(...)" if isinstance(thing, type) else None
 
 
 def door_for(env: Any) -> str | None:

@@ -11,21 +11,32 @@ import inspect
 import itertools
 import math
 import numbers
-import os
 import pickle
 import re
 import traceback
 from collections.abc import Callable, Iterable
 from typing import Any, TypeGuard
 
-from .synonyms import is_elsewhere, leading_to, meant
+from .ours import LIBRARY
+from .own_line import own_lines
+from .synonyms import is_elsewhere, is_word, leading_to, meant
 
 ALIKE, RATHER_ALIKE = 0.8, 0.65
 """How alike two words have to be for the one to be a slip of the other, where they are no names of the same list."""
-LIBRARY = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
-class ConfigError(ValueError):
+class Brief(Exception):
+    """An error that a notebook shows without the library's own frames: its message tells all."""
+
+    def _render_traceback_(self) -> list[str]:
+        """Returns what a notebook shows in the place of a traceback: the line that called us, and the message."""
+        frames = traceback.extract_tb(self.__traceback__)
+        callers = itertools.takewhile(lambda frame: not frame.filename.startswith(LIBRARY), frames)
+        at = [f"line {caller.lineno}: {caller.line}" for caller in callers if caller.line]
+        return [*at[-1:], f"{type(self).__name__}: {self}"]
+
+
+class ConfigError(Brief, ValueError):
     """Something that a user wrote cannot be used; the message says what would be right.
 
     It crosses from one process to another, whatever was given: what cannot be pickled (a function, a tracer) arrives as
@@ -41,21 +52,19 @@ class ConfigError(ValueError):
         self.field, self.given, self.fix = field, given, fix
         super().__init__(f"{field}: got {shorten(given)}; {fix}")
 
-    def _render_traceback_(self) -> list[str]:
-        """Returns what a notebook shows in the place of a traceback: the line that called us, and the message."""
-        frames = traceback.extract_tb(self.__traceback__)
-        callers = itertools.takewhile(lambda frame: not frame.filename.startswith(LIBRARY), frames)
-        at = [f"line {caller.lineno}: {caller.line}" for caller in callers if caller.line]
-        return [*at[-1:], f"{type(self).__name__}: {self}"]
-
     def __reduce__(self) -> tuple[Any, ...]:
         given = self.given if _is_picklable(self.given) else _Shown(shorten(self.given))
         notes = {name: value for name, value in vars(self).items() if name not in ("field", "given", "fix")}
         return type(self), (self.field, given, self.fix), notes
 
 
-class EnvError(RuntimeError):
+class EnvError(Brief, RuntimeError):
     """An environment failed while it was used: one line names it, and says what it raised or did."""
+
+    def _render_traceback_(self) -> list[str]:
+        """Returns what a notebook shows: the line that called us, the user's lines that raised, and the message."""
+        *called, message = super()._render_traceback_()
+        return [*called, *own_lines(self.__cause__), message]
 
 
 class RunWarning(UserWarning):
@@ -238,10 +247,10 @@ def check_keys(field: str, given: Iterable[str], known: Iterable[str]) -> None:
 def _hint(name: str, known: list[str]) -> str:
     """Returns a hint at the name that is nearest: known, or a word of others that is answered with a known one."""
     ours = is_elsewhere(name)
-    theirs = nearest(name, [*known, *leading_to(known)], 1, ALIKE)
+    theirs = nearest(name, [*known, *leading_to(known, name)], 1, ALIKE)
     if theirs and theirs[0] not in known:
-        return meant(theirs[0], known) or ""
-    if close := nearest(name, known, 1, ALIKE if ours else RATHER_ALIKE):
+        return f"did you mean {theirs[0]!r}? {meant(theirs[0], known)}"
+    if close := nearest(name, known, 1, ALIKE if ours or is_word(name) else RATHER_ALIKE):
         return f"did you mean {close[0]!r}?"
     names = f"known: {', '.join(known) or 'none'}"
     return f"other agents or commands have it; {names}" if ours else names

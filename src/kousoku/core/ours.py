@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 OURS = "kousoku"
+LIBRARY = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+"""The folder of the library's own files."""
 
 
 def is_ours(part: Any) -> bool:

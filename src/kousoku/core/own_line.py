@@ -1,4 +1,4 @@
-"""The line of a user's own code in which an error arose."""
+"""The lines of a user's own code in which an error arose."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sysconfig
 import traceback
 from pathlib import Path
 
-from .errors import LIBRARY
+from .ours import LIBRARY
 
 _PYTHON = sysconfig.get_path("stdlib") + os.sep
 _INSTALLED = ("site-packages", "dist-packages")
@@ -17,15 +17,24 @@ LONGEST = 60
 
 
 def own_line(error: BaseException) -> str:
-    """Returns file, number and text of the innermost line that is the user's; "" where there is none.
+    """Returns file, number and text of the innermost line that is the user's; "" where there is none."""
+    frames = _own_frames(error)
+    return _shown(*frames[-1]) if frames else ""
 
-    Lines of this library, of installed ones and of Python are not.
-    """
-    frames = [(frame.f_code.co_filename, number) for frame, number in traceback.walk_tb(error.__traceback__)]
-    own = [(file, number) for file, number in frames if _is_own(file)]
-    if not own:
-        return ""
-    file, number = own[-1]
+
+def own_lines(error: BaseException | None) -> list[str]:
+    """Returns file, number and text of every line that is the user's, each once, the outermost first."""
+    return [_shown(file, number) for file, number in dict.fromkeys(_own_frames(error))]
+
+
+def _own_frames(error: BaseException | None) -> list[tuple[str, int]]:
+    """Returns file and number of the lines that are not of this library, nor of installed ones, nor of Python."""
+    trace = error.__traceback__ if error else None
+    frames = [(frame.f_code.co_filename, number) for frame, number in traceback.walk_tb(trace)]
+    return [(file, number) for file, number in frames if _is_own(file)]
+
+
+def _shown(file: str, number: int) -> str:
     text = linecache.getline(file, number).strip()
     name = file if file.startswith("<") else Path(file).name
     shown = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -66,8 +66,11 @@ SAME: dict[str, tuple[str, ...]] = {
 
 OPEN: dict[str, tuple[str, ...]] = {
     "alpha": ("priority_alpha", "temperature", "munchausen_alpha", "learning_rate"),
+    "eps": ("epsilon", "adam_epsilon", "rmsprop_epsilon"),
+    **dict.fromkeys(("policy", "actor"), ("hidden", "network")),
+    "critic": ("critic_hidden", "hidden", "network"),
 }
-"""{a name of `SAME` that stands for several things where an agent has the first of these: all that it may be}."""
+"""{a name that stands for several things: all that it may be}; one of `SAME` does where an agent has the first."""
 
 _STEPS = ("steps", "environment steps of each agent in all")
 _DEVICES = ("devices", "their number; the variable JAX_PLATFORMS says of which kind")
@@ -127,6 +130,14 @@ NEAR: dict[str, tuple[str, str]] = {
 }
 """{their name: (ours, what ours is)}, where the two do not mean exactly the same; `use_x` stands for x, too."""
 
+_TRAIN_FREQ = ("update_ratio", "agents with a replay buffer have `update_ratio` for it")
+_TARGET = ("tau", "the target follows by `tau` at each update")
+ANSWERS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(("train_freq", "train_frequency"), _TRAIN_FREQ),
+    **dict.fromkeys(("target_update_interval", "target_network_frequency"), _TARGET),
+}
+"""{their name: (ours, what does it)}, where an agent has ours."""
+
 _GOES_ON = "`kousoku resume RUN` and ks.resume(RUN) go on with a run, as it was begun"
 _SWEEPS = "`kousoku sweep AGENT ENV --learning-rate 0.1,0.5` trains every combination"
 _PLACES = "agent and environment are told by their places, the agent first: kousoku train AGENT ENV"
@@ -150,10 +161,7 @@ OPTIONS_ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(
         ("use_sde", "sde_sample_freq", "action_noise"), "noise is the agent's own: see its page, or --help"
     ),
-    **dict.fromkeys(("train_freq", "train_frequency"), "agents with a replay buffer have `update_ratio` for it"),
-    **dict.fromkeys(
-        ("target_update_interval", "target_network_frequency"), "the target follows by `tau` at each update"
-    ),
+    **dict.fromkeys(("policy", "actor", "critic", *ANSWERS), _NONE),
     **dict.fromkeys(("callback", "callbacks"), "in Python, `on_report` of ks.train is called with each report"),
     **dict.fromkeys(("no_cuda", "no_gpu"), "the variable JAX_PLATFORMS=cpu keeps it off a GPU"),
     **dict.fromkeys(("config", "config_file", "config_path", "cfg", "hparams", "hyperparams", "params"), _EACH),
@@ -361,6 +369,11 @@ def meant(name: str, known: Collection[str]) -> str | None:
     ours, what = _near(plain)
     if found := written.get(ours) or written.get(f"env.{ours}"):
         return f"use {found!r}, {what}"
+    if maybe:
+        return f"use {maybe[0]}"
+    needed, answer = ANSWERS.get(plain, ("", ""))
+    if needed in written:
+        return answer
     missing = f"it means {same[0]!r}, which does not exist here" if same and not is_elsewhere(name) else None
     return OPTIONS_ELSEWHERE.get(plain, missing)
 
@@ -376,18 +389,29 @@ def _near(name: str) -> tuple[str, str]:
     return NEAR.get(plain) or NEAR.get(f"use_{plain}") or ("", "")
 
 
-def leading_to(known: Collection[str]) -> list[str]:
+def leading_to(known: Collection[str], name: str = "") -> list[str]:
     """Returns words of other libraries that are answered with a known name, written as those are.
 
+    Args:
+        known: the names.
+        name: one that was written; words that it is a part of are left out, for "actor" is no slip of "actor_lr".
+
     Examples:
-        >>> leading_to(["--value-coefficient"])
-        ['--vf-coef', '--value-coef']
+        >>> leading_to(["--value-coefficient"]), leading_to(["--value-coefficient"], "--vf")
+        (['--vf-coef', '--value-coef'], ['--value-coef'])
     """
     ours = {_plain(name) for name in known}
     same = [word for word, names in SAME.items() if any(_plain(name) in ours for name in names)]
     near = [word for word, (name, _) in NEAR.items() if name in ours]
     shell = all(name.startswith("-") for name in known)
-    return ["--" + word.replace("_", "-") if shell else word for word in (*same, *near)]
+    part = f"_{_plain(name)}_"
+    words = [word for word in (*same, *near) if part not in f"_{word}_"]
+    return ["--" + word.replace("_", "-") if shell else word for word in words]
+
+
+def is_word(name: str) -> bool:
+    """Returns whether a name is a word of other libraries, which is no slip of one that is rather like it."""
+    return any(_plain(name) in table for table in (SAME, OPEN, NEAR, OPTIONS_ELSEWHERE))
 
 
 def is_elsewhere(name: str) -> bool:

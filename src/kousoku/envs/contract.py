@@ -13,7 +13,7 @@ import numpy as np
 
 from ..core.env import Env, Finite
 from ..core.env_shapes import class_of, door_for, is_pair, said, shape_problems, shapes, state_change, timestep_problems
-from ..core.errors import ConfigError, check_count
+from ..core.errors import Brief, ConfigError, check_count
 from ..core.host import HostEnv
 from ..core.model import TabularModel, check_model
 from ..core.spaces import Discrete
@@ -22,7 +22,7 @@ from ..core.wrapper import kind_of
 from .evidence import BATCH, RESET, RESTART, STEP, Evidence
 
 
-class ContractError(AssertionError):
+class ContractError(Brief, AssertionError):
     """An environment breaks the contract; the message lists every rule that it breaks."""
 
 

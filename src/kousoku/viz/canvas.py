@@ -12,6 +12,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from ..core.errors import ConfigError
 from .style import COLORS, SCALES
 
 INK, MUTED, LINE, PAPER = (COLORS["light"][name] for name in ("ink", "muted", "line", "paper"))
@@ -35,6 +36,16 @@ def new_figure(width: float, height: float) -> Picture:
     figure = Picture(figsize=(width, height), layout=layout, facecolor=PAPER)
     FigureCanvasAgg(figure)
     return figure
+
+
+def check_axes(ax: object) -> None:
+    """Refuses what is neither None nor axes to draw in.
+
+    Raises:
+        ConfigError: for anything else, such as an array of them or their figure.
+    """
+    if ax is not None and not isinstance(ax, Axes):
+        raise ConfigError("ax", ax, "give one matplotlib Axes, such as axes[0]")
 
 
 def figure_of(ax: Axes) -> Figure:

@@ -11,7 +11,7 @@ from ..core.errors import ConfigError
 from ..core.record import RunRecord
 from ..core.words import plural
 from ..ops.statistics import FEWEST
-from .canvas import MUTED, PAPER, TICK_SIZE, dress, figure_of, new_figure
+from .canvas import MUTED, PAPER, TICK_SIZE, check_axes, dress, figure_of, new_figure
 from .curve_data import (
     ESTIMATED,
     Curve,
@@ -84,6 +84,7 @@ def plot_lengths(record: RunRecord, ax: Axes | None = None) -> Figure:
 
 def _plot(record: RunRecord, name: str, ax: Axes | None) -> Figure:
     """Plots a curve over the steps."""
+    check_axes(ax)
     place = ax if ax is not None else new_figure(8.6, 4.6).add_subplot()
     data, order, evals = curve(record, name), point_order(record), evaluation_of(name)
     for rank, point in reversed(list(enumerate(order))):

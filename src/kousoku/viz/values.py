@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from ..core.errors import ConfigError, check_count
 from ..core.panel import Panel
 from ..core.record import RunRecord
-from .canvas import INK, LABEL_SIZE, MUTED, TICK_SIZE, colormap, dress, figure_of, heading, new_figure
+from .canvas import INK, LABEL_SIZE, MUTED, TICK_SIZE, check_axes, colormap, dress, figure_of, heading, new_figure
 from .headline import title
 from .heat import Heat, draw_panel
 from .ranking import best_member, point_order
@@ -130,6 +130,7 @@ def _norm(values: np.ndarray, record: RunRecord) -> Normalize:
 
 def _maps(record: RunRecord, heat: Heat, what: str, ax: Axes | None) -> Figure:
     """Draws all panels and one colour bar."""
+    check_axes(ax)
     panels = panels_of(record)
     across = _across(panels)
     width, height, cell = _sizes(panels, across)
@@ -201,6 +202,7 @@ def _bars(
     values: np.ndarray, record: RunRecord, what: str, unit: str, ax: Axes | None, exact: np.ndarray | None = None
 ) -> Figure:
     """Draws one bar for each action, the greedy ones darker, the exact values as marks."""
+    check_axes(ax)
     place = ax if ax is not None else new_figure(8.0, 4.2).add_subplot()
     best = greedy(np.asarray(values, np.float64))
     positions, color = np.arange(len(values)), SERIES["light"][0]
