@@ -372,3 +372,25 @@ def test_who_says_where_it_broke_off_knows_how_episodes_end():
     with pytest.raises(ConfigError, match="the next episode's first observation"):
         broken(**same)
     assert len(broken(**same, broken_off=[False, False, True])) == 3
+
+
+def test_the_hash_is_of_whole_spaces_and_the_same_as_in_saved_runs():
+    """It is made of every bound, however short a space is shown."""
+    n, bounds = 2, (tuple([-1.0] * 30), tuple(map(float, range(30))))
+    obs = {"seen": np.zeros((n, 30)), "at": np.zeros((n, 2), np.int32)}
+
+    def hash_with(high: tuple[float, ...]) -> str:
+        seen = ks.Box(bounds[0], high, (30,))
+        return Dataset(
+            obs=obs,
+            action=np.zeros((n, 17)),
+            reward=np.zeros(n),
+            terminated=np.arange(n) == 1,
+            truncated=np.zeros(n, bool),
+            next_obs=obs,
+            observation_space=ks.Dict({"seen": seen, "at": ks.MultiDiscrete((2, 3))}),
+            action_space=ks.Box((-0.4,) * 17, (0.4,) * 17, (17,)),
+        ).hash
+
+    assert hash_with(bounds[1]) == "ab6f016d3af47f65"
+    assert hash_with((*bounds[1][:-1], 29.5)) != "ab6f016d3af47f65"

@@ -338,3 +338,19 @@ def test_a_metric_of_ones_own_that_is_named_as_candidates_are_is_shown():
     assert "return_max" in loss_names(own)
     both = records.replaced(own, curves=own.curves | {"return_min": np.ones_like(record.curves["reward"])})
     assert "return_max" not in loss_names(both)
+
+
+@pytest.mark.parametrize(
+    ("cut", "episodes", "limit", "said"),
+    [
+        (1, 1, 20, "1 of 1 greedy episode was cut by the evaluation at 20 steps"),
+        (1, 3, 1, "1 of 3 greedy episodes was cut by the evaluation at 1 step"),
+        (2, 3, 1000, "2 of 3 greedy episodes were cut by the evaluation at 1,000 steps"),
+        (0, 3, 20, ""),
+    ],
+)
+def test_one_episode_was_cut_and_more_were(cut, episodes, limit, said):
+    record = some(1, episodes)
+    facts, config = record.facts | {"cut_evaluations": cut}, record.config | {"eval_max_steps": limit}
+    told = ranking.cut_episodes(records.replaced(record, facts=facts, config=config))
+    assert told == (f"{said} (eval_max_steps)" if said else "")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import equinox as eqx
 import jax
 import numpy as np
 
@@ -134,7 +135,8 @@ class Dataset:
     @cached_property
     def hash(self) -> str:
         """The SHA-256 of its numbers and spaces, the first 16 digits."""
-        digest = hashlib.sha256(repr((self.observation_space, self.action_space)).encode())
+        spaces = ", ".join(map(eqx.tree_pformat, (self.observation_space, self.action_space)))
+        digest = hashlib.sha256(f"({spaces})".encode())
         for name in ARRAYS:
             for path, array in named_arrays(name, getattr(self, name)):
                 digest.update(f"{path} {array.dtype} {array.shape}".encode())

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
-from .as_text import as_text
+from .as_text import in_a_line
 from .errors import ConfigError
 from .model import TabularModel
 from .panel import Panel
@@ -27,6 +27,9 @@ class EnvSpec(eqx.Module):
     observation_space: Space
     action_space: Space
     time_limit: int | None = eqx.field(static=True, default=None)
+
+    def __repr__(self) -> str:
+        return in_a_line(self)
 
 
 class Env(eqx.Module):
@@ -59,7 +62,7 @@ class Env(eqx.Module):
             cls.time_limit = eqx.field(static=True, default=default)
 
     def __repr__(self) -> str:
-        return as_text(self)
+        return in_a_line(self)
 
     def __hash__(self) -> int:
         """Hashes structure and numbers, arrays too: `jax.jit(env.step)` asks for it."""

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
+from .as_text import in_a_line
 from .errors import ConfigError, check_count, is_number
 
 LARGEST = 2**31 - 1
@@ -57,6 +58,9 @@ class Discrete(eqx.Module):
             raise ConfigError("Discrete.start", start, fix)
         self.n = n
 
+    def __repr__(self) -> str:
+        return in_a_line(self)
+
     @property
     def shape(self) -> tuple[int, ...]:
         return ()
@@ -79,6 +83,9 @@ class MultiDiscrete(eqx.Module):
     """Vectors of whole numbers, component i in 0 .. nvec[i]-1, as int32 [len(nvec)]."""
 
     nvec: tuple[int, ...] = eqx.field(static=True, converter=partial(_counts, "MultiDiscrete.nvec"))
+
+    def __repr__(self) -> str:
+        return in_a_line(self)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -112,6 +119,12 @@ def _bound(field: str, value: Any) -> Bound:
         raise ConfigError(field, value, "use a number, or one for each entry") from error
 
 
+def _level(bound: Bound) -> Bound:
+    """Returns the one number of a bound that is the same for all entries, and another bound as it is."""
+    entries = as_array(bound)
+    return entries.flat[0].item() if entries.size and (entries == entries.flat[0]).all() else bound
+
+
 def _dtype(dtype: Any) -> np.dtype:
     try:
         if dtype is None:  # NumPy's float64
@@ -143,6 +156,9 @@ class Box(eqx.Module):
     def __reduce__(self) -> tuple[type[Box], tuple[Any, ...]]:
         """Copies and pickles as what it is made of: a dtype of its own, as pickle makes one, would be told apart."""
         return Box, (self.low, self.high, self.shape, self.dtype.str)
+
+    def __repr__(self) -> str:
+        return in_a_line(self, seen_as={"low": _level, "high": _level})
 
     def __check_init__(self) -> None:
         bounds, kind = (self.low, self.high), self.dtype.kind
@@ -225,6 +241,9 @@ class Dict(eqx.Module):
     def __init__(self, spaces: Any) -> None:
         """Takes spaces by name, of which JAX need not know an order yet."""
         self.spaces = _parts(spaces)
+
+    def __repr__(self) -> str:
+        return f"Dict(spaces={{{', '.join(f'{name!r}: {space!r}' for name, space in self.spaces.items())}}})"
 
     def __hash__(self) -> int:
         return hash(frozenset(self.spaces.items()))

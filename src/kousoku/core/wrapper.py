@@ -9,6 +9,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
+from .as_text import in_a_line
 from .env import Env
 from .errors import ConfigError
 from .host import HostEnv
@@ -43,6 +44,9 @@ class Wrapper(Env):
     """
 
     env: Env = eqx.field(converter=_checked)
+
+    def __repr__(self) -> str:
+        return in_a_line(self, inside="env")
 
     @property
     def time_limit(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -225,4 +225,5 @@ def cut_episodes(record: RunRecord) -> str:
 
 def cut_told(cut: int, played: int, limit: int, option: str) -> str:
     """Says how many episodes an evaluation ended, at the steps that an option set."""
-    return f"{cut:,} of {plural(played, 'greedy episode')} were cut by the evaluation at {limit:,} steps ({option})"
+    episodes = f"{plural(played, 'greedy episode')} {'was' if cut == 1 else 'were'}"
+    return f"{cut:,} of {episodes} cut by the evaluation at {plural(limit, 'step')} ({option})"
