@@ -22,6 +22,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "defaults": {},
     "rate 3e-4": {"learning_rate": 3e-4},
     "lambda 0.95": {"gae_lambda": 0.95},
+    "lambda 0.98": {"gae_lambda": 0.98},
     "actions in their own unit": {"normalise_actions": False},
     "rewards not centred": {"centre_rewards": False},
     "rewards as they are": {"normalise_rewards": False, "centre_rewards": False},
@@ -44,7 +45,7 @@ class DefaultsBudget:
     """
 
     steps: int = 300_000
-    seeds: int = 5
+    seeds: int = 16
     episodes: int = 64
 
 

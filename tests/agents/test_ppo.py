@@ -237,7 +237,7 @@ def test_targets_come_from_the_true_successors(centred, constant, walked_from):
     delta = r + 0.99 * v_next * (1 - over) - v
     later, advantage = np.zeros(8), np.zeros((8, 8))
     for t in reversed(range(8)):
-        later = advantage[t] = delta[t] + 0.99 * 0.98 * (1 - ended[t]) * later
+        later = advantage[t] = delta[t] + 0.99 * 0.99 * (1 - ended[t]) * later
     np.testing.assert_allclose(samples.advantage, advantage, **near)
     np.testing.assert_allclose(samples.target, advantage + v, **near)
     np.testing.assert_allclose(samples.value, v, atol=1e-5)
@@ -427,7 +427,7 @@ def test_a_recurrent_value_of_the_successor_remembers_the_step_before():
     np.testing.assert_allclose(samples.value[:, i], values, atol=1e-5)
     ended, a, expected = np.asarray(rollout.terminated | rollout.truncated)[:, i], 0.0, []
     for t in reversed(range(8)):
-        a = delta[t] + 0.99 * 0.98 * a * (not ended[t])
+        a = delta[t] + 0.99 * 0.99 * a * (not ended[t])
         expected.insert(0, a)
     np.testing.assert_allclose(samples.advantage[:, i], expected, atol=1e-4)
 

@@ -55,5 +55,5 @@ def test_a_score_is_0_at_random_and_1_by_hand(monkeypatch, tmp_path):
 @pytest.mark.full("learning")
 @pytest.mark.parametrize("name", TASKS)
 def test_ppo_learns_by_its_defaults(name):
-    section = defaults.section(name, DefaultsBudget(seeds=3), {"defaults": {}})
+    section = defaults.section(name, DefaultsBudget(), {"defaults": {}})
     assert section.rows[0].figures["lowest"] > 0.9

@@ -85,7 +85,7 @@ class PPO(ActorCriticAgent):
     network: NetworkBuilder = eqx.field(static=True, default=ActorCriticConfig())
     learning_rate: ScalarOrSchedule = 1e-3
     discount: float | Array = 0.99
-    gae_lambda: float | Array = 0.98
+    gae_lambda: float | Array = 0.99
     epochs: int = eqx.field(static=True, default=4)
     minibatches: int = eqx.field(static=True, default=8)
     clip: ScalarOrSchedule = 0.2
