@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import gc
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-_frozen = threading.Event()
-"""Set once this process has been seen to freeze objects."""
 
 
 @contextmanager
 def no_gc() -> Iterator[None]:
-    """Pauses Python's collector of cycles, which takes a third of the time of tracing and reading a robot.
-
-    What was made meanwhile then counts as old: to look through it for cycles at once would find none. Where the process
-    has objects frozen, they stay so, and the collector looks. Python counts them one by one, so it is asked only until
-    there are some.
-    """
+    """Pauses Python's collector of cycles, which takes a third of the time of tracing and reading a robot."""
     if not gc.isenabled():
         yield
         return
@@ -26,9 +17,4 @@ def no_gc() -> Iterator[None]:
     try:
         yield
     finally:
-        if not _frozen.is_set() and gc.get_freeze_count() > 0:
-            _frozen.set()
-        if not _frozen.is_set():
-            gc.freeze()  # all objects go past the generations that are looked through often
-            gc.unfreeze()  # into the oldest
         gc.enable()
