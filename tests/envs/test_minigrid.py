@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
-import pickle
 from collections import Counter
 
 import equinox as eqx
@@ -384,35 +382,6 @@ def test_limits_are_the_packages_unless_given():
     assert ks.make("MiniGrid-Empty-5x5-v0", time_limit=7).time_limit == 7
     assert ks.make("MiniGrid-MultiRoom-N4-S5-v0").time_limit == 120
     assert ks.make("MiniGrid-MultiRoom-N4-S5-v1").time_limit == 80
-
-
-@pytest.mark.parametrize(
-    ("id", "change", "limit"),
-    [
-        ("Empty-5x5", {"size": 10}, 400),
-        ("DoorKey-5x5", {"size": 6}, 360),
-        ("LavaCrossingS9N1", {"size": 11}, 484),
-        ("MultiRoom-N6", {"num_rooms": 2}, 40),
-        ("KeyCorridorS3R1", {"room_size": 4}, 480),
-        ("KeyCorridorS3R1", {"num_rows": 2}, 270),
-        ("FourRooms", {"agent_view_size": 5}, 100),
-        ("Empty-5x5", {"view": "full"}, 100),
-    ],
-)
-def test_a_copy_of_another_size_has_the_packages_limit_of_that_size(id, change, limit):
-    env = ks.make(f"MiniGrid-{id}-v0")
-    copies = [dataclasses.replace(each, **change) for each in (env, pickle.loads(pickle.dumps(env)))]
-    copies += [dataclasses.replace(copies[0], one_hot=True, time_limit=None), ks.make(f"MiniGrid-{id}-v0", **change)]
-    assert [copy.time_limit for copy in copies] == [limit] * 4
-    assert copies[0] == copies[1] == copies[3]
-    assert json.dumps(copies[0].time_limit) == str(limit)
-
-
-@pytest.mark.parametrize("given", [7, 100, 256])
-def test_a_limit_that_was_given_stays_in_a_copy_of_another_size(given):
-    env = dataclasses.replace(ks.make("MiniGrid-Empty-5x5-v0", time_limit=given), size=10)
-    assert env.time_limit == given
-    assert dataclasses.replace(env, time_limit=None).time_limit == 400
 
 
 def test_a_picture_has_everything_in_its_colour_and_what_is_seen_lighter():

@@ -75,13 +75,6 @@ def _choice(name: str, choices: tuple[str, ...], value: Any) -> Any:
     return value
 
 
-class OwnLimit(int):
-    """A time limit that is the task's own, by its other fields: a copy with other ones has that of those.
-
-    `dataclasses.replace` gives a copy the limit that it reads, as if it were asked for; this kind tells that it is not.
-    """
-
-
 def limit(default: int | None) -> Any:
     """Makes a field for the steps after which an episode is truncated; None for no limit."""
     return eqx.field(static=True, default=default, converter=check_limit)
@@ -93,8 +86,7 @@ def check_limit(value: Any) -> int | None:
     Raises:
         ConfigError: for anything else, and for more steps than an int32 counts.
     """
-    checked = None if value is None else check_count("time_limit", value, high=spaces.LARGEST)
-    return value if isinstance(value, OwnLimit) else checked
+    return None if value is None else check_count("time_limit", value, high=spaces.LARGEST)
 
 
 def check_order(low_name: str, low: Number, high_name: str, high: Number) -> None:

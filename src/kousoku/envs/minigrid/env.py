@@ -17,7 +17,7 @@ from ...core.scene import Scene
 from ...core.spaces import Box, Dict, Discrete
 from ...core.timestep import Timestep
 from ...ops.trees import arrays_on_device
-from ..fields import OwnLimit, choice, convert_fields, count, flag, limit
+from ..fields import choice, convert_fields, count, flag, limit
 from ..timesteps import first_timestep, never
 from .cells import (
     AGENT,
@@ -104,8 +104,8 @@ class MiniGrid(Env):
         one_hot: whether object, colour and state are ones and zeros, as the package's OneHotPartialObsWrapper.
         direction: whether the observation is a Dict of `image` and `direction`, as the package's but for the mission.
         agent_view_size: side of the square that is seen, odd.
-        time_limit: steps until an episode is truncated; None for the package's, which goes with the size, also of
-            a copy of another size: it is an `OwnLimit`, and `int(...)` makes a number of it that stays.
+        time_limit: steps until an episode is truncated; None for the package's, which goes with the size. A copy by
+            `dataclasses.replace` keeps the number.
 
     References:
         Chevalier-Boisvert et al., Minigrid and Miniworld, arXiv:2306.13831; the package minigrid 3.2.0.
@@ -122,8 +122,8 @@ class MiniGrid(Env):
 
     def __post_init__(self) -> None:
         convert_fields(self)
-        if self.time_limit is None or isinstance(self.time_limit, OwnLimit):
-            self.time_limit = OwnLimit(self.package_time_limit)
+        if self.time_limit is None:
+            self.time_limit = self.package_time_limit
 
     @property
     @abstractmethod
