@@ -7,7 +7,6 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
@@ -16,7 +15,7 @@ from .output_file import is_elsewhere
 
 SWITCH = "KOUSOKU_COMPILATION_CACHE"
 WRITABLE = f"set {SWITCH} to a folder that can be written, or to off"
-NOT_THE_USERS = sys.stdlib_module_names | {"kousoku", "jax"}
+NOT_THE_USERS = sys.stdlib_module_names | {"kousoku", "jax", "equinox", "jaxtyping", "beartype"}
 """Packages from which we are asked for a program on behalf of the user's code."""
 
 
@@ -98,19 +97,23 @@ def _warn_once(told: threading.Event, text: str) -> None:
     if told.is_set():
         return
     told.set()
-    frames = list(_callers())
-    theirs = (frame for frame in frames if _package(frame) not in NOT_THE_USERS)
-    frame = next(theirs, frames[0])
+    frame = _asking(inspect.currentframe())
     file, registry = frame.f_code.co_filename, frame.f_globals.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(text, RunWarning, file, frame.f_lineno, frame.f_globals.get("__name__"), registry)
+    try:
+        warnings.warn_explicit(text, RunWarning, file, frame.f_lineno, frame.f_globals.get("__name__"), registry)
+    finally:
+        del frame  # with it all that its callers hold
 
 
-def _callers() -> Iterator[FrameType]:
-    """Returns the frames that led here, the innermost first."""
-    frame = inspect.currentframe()
-    while frame is not None:
-        yield frame
+def _asking(frame: FrameType | None) -> FrameType:
+    """Returns the innermost frame of the user's code; of a thread that runs ours alone, the outermost of ours."""
+    ours = frame
+    while frame is not None and _package(frame) in NOT_THE_USERS:
+        ours = frame if _package(frame) == "kousoku" else ours
         frame = frame.f_back
+    found = frame or ours
+    assert found is not None
+    return found
 
 
 def _package(frame: FrameType) -> str:

@@ -64,6 +64,7 @@ def enable() -> Path | None:
             return None
         warn_only_read(folder, str(error))
         _keep(folder, math.inf)
+        jax.config.update("jax_compilation_cache_max_size", -1)  # it is not written to, and needs no lock
         return folder
     _keep(folder, 0.2)
     return folder
