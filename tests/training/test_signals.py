@@ -2,6 +2,7 @@
 
 import io
 import os
+import pathlib
 import shlex
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 import kousoku as ks
 from kousoku import viz
 from kousoku.cli import main
+from kousoku.envs import ENVS
 from kousoku.training.guards import interrupt
 from kousoku.training.io import run_folder
 from kousoku.training.loop import host, results
@@ -56,15 +58,20 @@ def test_ctrl_c_ends_what_the_person_meant_to_end(signalled, capsys, out):
     assert not out or ks.load("run").interrupted
 
 
-@pytest.mark.parametrize("out", ["a b", "plain"])
+@pytest.mark.parametrize("out", ["a b", "-plain", "own code"])
 def test_the_shell_says_how_to_go_on(monkeypatch, capsys, out):
-    advance = host._advance
+    advance, env = host._advance, "GridWorld-v0" if out != "own code" else "Own-v0"
+    pathlib.Path("own_it.py").write_text(
+        "import kousoku as ks\nks.register('Own-v0', lambda: ks.make('GridWorld-v0'))\n"
+    )
+    monkeypatch.setattr(ENVS, "_entries", dict(ENVS._entries))
 
     def advance_and_stop(loop, run, until):
         advance(loop, run, until)
         os.kill(os.getpid(), signal.SIGTERM)
 
-    words = ["q_learning", "GridWorld-v0", "--steps", "10_000", "--record-every", "100", "--out", out, "--no-progress"]
+    words = ["q_learning", env, "--steps", "10_000", "--record-every", "100", f"--out={out}", "--no-progress"]
+    words += ["--import", "own_it.py"] if env == "Own-v0" else []
     with monkeypatch.context() as patch:
         patch.setattr(host, "_advance", advance_and_stop)
         assert main(["train", *words, "--eval-episodes", "1"]) == 128 + signal.SIGTERM

@@ -6,6 +6,7 @@ import shlex
 import sys
 
 from ..run import Run
+from . import IMPORT
 
 
 def end(run: Run) -> int:
@@ -14,11 +15,18 @@ def end(run: Run) -> int:
 
     tell(run)
     if run.interrupted and run.path is not None and (checkpoints.is_there(run.path) or not run.record.facts["steps"]):
-        print(f"`kousoku resume {shlex.quote(str(run.path))}` goes on with it", flush=True)
+        print(f"`{_resume(run, str(run.path))}` goes on with it", flush=True)
     if run.record.facts["trouble"]:
         print(f"kousoku: stopped: {run.record.facts['trouble']}", file=sys.stderr)
         return 1
     return 0 if run.stopped_by is None else 128 + run.stopped_by
+
+
+def _resume(run: Run, path: str) -> str:
+    """Returns the words that go on with a run, with what it imported."""
+    words = shlex.split(run.record.config.get("command") or "")
+    imports = [word for i, flag in enumerate(words) if flag == IMPORT for word in words[i : i + 2]]
+    return shlex.join(["kousoku", "resume", f"./{path}" if path.startswith("-") else path, *imports])
 
 
 def tell(run: Run) -> None:

@@ -35,8 +35,8 @@ GENERATOR = b'name="generator" content="Kousoku"'
 REFERENCE = re.compile(r"(?:see )?`(\w+)\.(\w+)`")
 """What a docstring refers to: a name in a module beside its own."""
 FRACTION = re.compile(r"(\d+)/([1-9]\d*)")
-DASHED_VALUE = re.compile(r"-([\d.].*|inf|infinity|nan)?", re.IGNORECASE | re.DOTALL)
-"""What is a value though it begins with a dash: a number, what begins like one, or the dash alone."""
+DASHED_VALUE = re.compile(r"-([\d._].*|(inf|infinity|nan)(,.*)?)?", re.IGNORECASE | re.DOTALL)
+"""What is a value though it begins with a dash: a number, several, what begins like one, or the dash alone."""
 FRAME = re.compile(r"[\u2500-\u257f]+")
 """Lines of a box."""
 USE_NUMBER = "use a number, such as 1_000_000, 1M, 1e6 or 0.5"
