@@ -61,6 +61,7 @@ def test_two_names_from_right_to_left_keep_their_order_and_long_ones_are_cut_ins
     found = compared(HEBREW, ARABIC, env_id=f"{HEBREW}-v0")
     assert found.title == f"{isolated(HEBREW)} and {isolated(ARABIC)}"
     assert f"<h2>{isolated(f'{HEBREW}-v0')}</h2>" in comparison_html(found)
+    assert f"<b>{isolated(f'{HEBREW}-v0')}: greedy return</b>" in found._repr_html_()
     long = compared(20 * HEBREW, 20 * ARABIC)
     for label in labels(long.groups[0]):
         assert label.count("\u2068") == label.count("\u2069") == label.count("…")

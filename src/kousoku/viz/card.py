@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
 from ..core.record import RunRecord
 from . import headline
 from .headline import Figure
-from .text import well_formed
+from .text import END_OF_ISOLATE, ISOLATE, well_formed
 
 CELL = "text-align:left;padding:2px 14px 2px 0;border:0;background:none;color:inherit"
 """A notebook has rules of its own for tables; these stand over them, in its light scheme and in its dark one."""
@@ -62,4 +63,6 @@ def run_card(record: RunRecord) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(well_formed(text))
+    """Returns text for HTML; names in it that are isolated stay so."""
+    parts = re.split(f"([{ISOLATE}{END_OF_ISOLATE}])", text)
+    return escape("".join(part if part in (ISOLATE, END_OF_ISOLATE) else well_formed(part) for part in parts))
