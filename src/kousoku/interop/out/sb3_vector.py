@@ -63,7 +63,10 @@ class SB3VectorEnv:
         Raises:
             ConfigError: naming them.
         """
-        for each in options if isinstance(options, Sequence) and not isinstance(options, str) else [options]:
+        several = isinstance(options, Sequence) and not isinstance(options, str)
+        if several and len(options) != self._stepper.num_slots:
+            raise ConfigError("options", options, f"give one dict, or {self._stepper.num_slots} of them")
+        for each in options if several else [options]:
             check_options(each, ())
 
     def step_async(self, actions: Any) -> None:
@@ -147,7 +150,8 @@ class SB3VectorEnv:
         slots = self._stepper.num_slots
         if indices is None:
             return list(range(slots))
-        numbers = indices if isinstance(indices, Iterable) else [indices]
+        is_one = np.ndim(indices) == 0 and (isinstance(indices, np.ndarray) or not isinstance(indices, Iterable))
+        numbers = [indices] if is_one else indices
         return [check_count("indices", number, low=-slots, high=slots - 1) for number in numbers]
 
     def _obs(self, obs: Any) -> Any:

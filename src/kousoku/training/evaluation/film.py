@@ -279,8 +279,11 @@ def _values(env: Env, played: Played) -> dict[str, np.ndarray]:
     rewards = np.asarray(played.said.reward, np.float64)
     values = {"reward": np.append(np.nan, rewards), "return": np.append(0.0, np.cumsum(rewards))}
     first = _scalars(jax.tree.map(lambda leaf: np.asarray(leaf)[None], played.first.info))
-    for name, value in _scalars(played.said.info).items():
+    told = _scalars(played.said.info)
+    for name, value in told.items():
         shown = f"info.{name}" if name in OWN_VALUES else name
+        while shown != name and shown in told:
+            shown = f"info.{shown}"
         values[shown] = np.append(first.get(name, np.nan), value)
     action = jax.tree.leaves(played.actions)
     if len(action) == 1 and _length(played) and action[0].size == _length(played):
