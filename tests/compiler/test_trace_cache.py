@@ -52,15 +52,15 @@ class Processes:
 
     folder: Path
 
-    def run(self, script: str, **variables: str) -> Any:
-        """What a script prints as JSON, after the set-up."""
+    def run(self, script: str, *, new: bool = False, **variables: str) -> Any:
+        """What a script prints as JSON, after the set-up; new: in a process that is not forked as the others are."""
         chosen = {
             **os.environ,
             "KOUSOKU_COMPILATION_CACHE": str(self.folder),
             "XLA_FLAGS": fast_compile_flags(),
             **variables,
         }
-        return in_a_forked_process(SETUP + script, environment=chosen)
+        return in_a_forked_process(SETUP + script, chosen, new=new)
 
     @property
     def records(self) -> list[Path]:
@@ -84,7 +84,7 @@ def after(first, tmp_path):
 @pytest.mark.full("processes")
 def test_the_second_process_traces_nothing(first, after):
     """And gets the same bits, in the same tree."""
-    (_, (bits, count, tree)), (again, none, same) = first, after.run(STEP)
+    (_, (bits, count, tree)), (again, none, same) = first, after.run(STEP, new=True)
     assert count > 0
     assert none == 0
     assert (again, same) == (bits, tree)
@@ -184,7 +184,7 @@ print(json.dumps([first, float(patched[1].reward[0]), second, third, fourth]))
     assert second == 0
     assert third > 0
     assert fourth > 0, "the last one kept was that with another constant"
-    assert after.run(STEP)[1] == 0
+    assert after.run(STEP, new=True)[1] == 0
     assert file.read_bytes() == before
 
 

@@ -1,7 +1,8 @@
 """Code in a process of its own that need not import JAX: it is forked from one that has, and has begun no backend.
 
 To import JAX and the library takes more than a second, longer than most scripts do afterwards. What looks at imports,
-or at what JAX reads while it is imported (`JAX_PLATFORMS`, `JAX_ENABLE_X64`), takes a new process: `fresh_process`.
+or at what JAX reads while it is imported (`JAX_PLATFORMS`, `JAX_ENABLE_X64`), takes a new process: `fresh_process`. So
+does what must be the same in every process: those that are forked share their hash seed and their addresses.
 """
 
 import atexit
@@ -52,7 +53,8 @@ exec(asked["script"], main.__dict__)
 def _parent() -> subprocess.Popen[str]:
     """Returns the process that stays and imports what its children need."""
     command = [sys.executable, "-c", PARENT]
-    parent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+    parent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=plain)
     atexit.register(end, parent)
     return parent
 
@@ -63,11 +65,20 @@ def forked(
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
     strict: bool = False,
+    new: bool = False,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a script as `python -c` does, in a forked process, or in a new one where none can be; strict: -W error."""
+    """Runs a script as `python -c` does, in a forked process, or in a new one where none can be.
+
+    Args:
+        script, words, environment, folder: what is run, with what, and where.
+        strict: whether warnings are errors.
+        new: whether it has to be a new one, with another hash seed.
+    """
     command = [sys.executable, *(["-W", "error"] if strict else []), "-c", script, *words]
     environment = dict(os.environ if environment is None else environment)
-    if sys.platform != "linux":
+    if new:
+        environment["PYTHONHASHSEED"] = "1"
+    if new or sys.platform != "linux":
         return subprocess.run(
             command, env=environment, cwd=folder, capture_output=True, text=True, check=False, timeout=SECONDS
         )
@@ -82,13 +93,14 @@ def forked(
         assert parent.stdout is not None
         parent.stdin.write(json.dumps(asked) + "\n")
         parent.stdin.flush()
-        status = int(parent.stdout.readline())
+        answer = parent.stdout.readline()
+        assert answer, "the process that forks has ended"
         out, err = (path.read_text(encoding="utf-8") for path in told.values())
-    return subprocess.CompletedProcess(command, status, out, err)
+    return subprocess.CompletedProcess(command, int(answer), out, err)
 
 
-def in_a_forked_process(script: str, *words: str, environment: Mapping[str, str] | None = None) -> Any:
+def in_a_forked_process(script: str, environment: Mapping[str, str] | None = None, *, new: bool = False) -> Any:
     """What a script prints as JSON."""
-    done = forked(script, *words, environment=environment, strict=True)
+    done = forked(script, environment=environment, strict=True, new=new)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

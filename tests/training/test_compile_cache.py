@@ -50,14 +50,14 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 FAST = {"XLA_FLAGS": fast_compile_flags()}
 
 
-def train(cache: str, home: pathlib.Path, script: str = TRAIN) -> None:
+def train(cache: str, home: pathlib.Path, script: str = TRAIN, *, new: bool = False) -> None:
     environment = {
         **os.environ,
         "XDG_CACHE_HOME": str(home),
         SWITCH: cache,
         "XLA_FLAGS": fast_compile_flags(),
     }
-    done = forked(script, environment=environment)
+    done = forked(script, environment=environment, new=new)
     assert done.returncode == 0, done.stderr
 
 
@@ -76,7 +76,7 @@ def test_a_second_process_compiles_nothing(tmp_path):
     train("", tmp_path, KEEP_ALL + TRAIN)
     kept = set(tmp_path.rglob("*-cache"))
     assert kept
-    train("", tmp_path, KEEP_ALL + TRAIN)
+    train("", tmp_path, KEEP_ALL + TRAIN, new=True)
     assert set(tmp_path.rglob("*-cache")) == kept
 
 
