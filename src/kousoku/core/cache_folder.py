@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import inspect
 import os
-import sys
 import threading
 import warnings
 from pathlib import Path
 from types import FrameType
 
 from .errors import RunWarning
+from .ours import LIBRARY
 from .output_file import is_elsewhere
+from .own_line import is_own
 
 SWITCH = "KOUSOKU_COMPILATION_CACHE"
 WRITABLE = f"set {SWITCH} to a folder that can be written, or to off"
-NOT_THE_USERS = sys.stdlib_module_names | {"kousoku", "jax", "equinox", "jaxtyping", "beartype"}
-"""Packages from which we are asked for a program on behalf of the user's code."""
-
-
 _told_unwritten, _told_unread = threading.Event(), threading.Event()
 
 
@@ -108,14 +105,9 @@ def _warn_once(told: threading.Event, text: str) -> None:
 def _asking(frame: FrameType | None) -> FrameType:
     """Returns the innermost frame of the user's code; of a thread that runs ours alone, the outermost of ours."""
     ours = frame
-    while frame is not None and _package(frame) in NOT_THE_USERS:
-        ours = frame if _package(frame) == "kousoku" else ours
+    while frame is not None and not is_own(frame.f_code.co_filename):
+        ours = frame if frame.f_code.co_filename.startswith(LIBRARY) else ours
         frame = frame.f_back
     found = frame or ours
     assert found is not None
     return found
-
-
-def _package(frame: FrameType) -> str:
-    """Returns the name of the package that a frame's code is of."""
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0]

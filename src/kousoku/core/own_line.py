@@ -1,4 +1,4 @@
-"""The lines of a user's own code in which an error arose."""
+"""The lines of a user's own code in which an error arose, or which called us."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _own_frames(error: BaseException | None) -> list[tuple[str, int]]:
     """Returns file and number of the lines that are not of this library, nor of installed ones, nor of Python."""
     trace = error.__traceback__ if error else None
     frames = [(frame.f_code.co_filename, number) for frame, number in traceback.walk_tb(trace)]
-    return [(file, number) for file, number in frames if _is_own(file)]
+    return [(file, number) for file, number in frames if is_own(file)]
 
 
 def _shown(file: str, number: int) -> str:
@@ -41,7 +41,7 @@ def _shown(file: str, number: int) -> str:
     return f"{name}, line {number}" + (f": {shown}" if shown else "")
 
 
-def _is_own(file: str) -> bool:
+def is_own(file: str) -> bool:
     """Returns whether a file is the user's; code that was typed into a prompt is, made by a library it is not."""
     if file.startswith("<"):
         return file.startswith(("<stdin", "<string", "<ipython", "<doctest"))
