@@ -126,7 +126,9 @@ grid, agent = ks.make("GridWorld-v0"), ks.make_agent("q_learning")
 run = ks.train(agent, grid, steps=20, eval_episodes=0, out="")
 calls = {
     "agent: got 'GridWorld'; that is an environment, and the agent comes first": lambda: ks.train(grid, agent),
+    "agent: got 'CartPole'; that is an environment, and": lambda: ks.train(type(ks.make("CartPole-v1")), agent),
     "env: got 'QLearning'; that is an agent, which comes first": lambda: ks.train("q_learning", agent),
+    "env: got 'PPO'; that is an agent, which comes first": lambda: ks.train("q_learning", type(ks.make_agent("ppo"))),
     "environment: got 'q_learning'; that is an agent": lambda: ks.train("sarsa", "q_learning"),
     "argument: got 'n_episodes'; did you mean 'episodes'?": lambda: run.evaluate(n_episodes=3),
     "argument: got 'verbose'; use 'progress', which shows": lambda: ks.resume("run", verbose=1),

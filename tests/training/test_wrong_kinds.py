@@ -60,7 +60,13 @@ def test_a_configuration_without_what_it_needs_is_one_line(name, value, write):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("seeds", {}), ("seeds", True), ("seeds", [0, "x"]), ("eval_max_steps", []), ("steps", 1.5), ("env/fields", None)],
+    [
+        *(("seeds", value) for value in ({}, True, [0, "x"])),
+        *(("sweep", {"learning_rate": value}) for value in (3, "x", [], ["x"], [[0.1]], [None])),
+        ("eval_max_steps", []),
+        ("steps", 1.5),
+        ("env/fields", None),
+    ],
 )
 def test_a_configuration_with_what_it_cannot_use_is_one_line(name, value, write):
     path = write("config.json", name, value)

@@ -23,16 +23,22 @@ def check_ids(agent: object, env: object) -> None:
     Raises:
         ConfigError: naming the right order.
     """
-    if isinstance(agent, Env):
-        raise ConfigError("agent", type(agent).__name__, "that is an environment, and the agent comes first")
-    if isinstance(env, Agent):
-        raise ConfigError("env", type(env).__name__, "that is an agent, which comes first")
+    as_agent, as_env = _kind(agent), _kind(env)
+    if issubclass(as_agent, Env):
+        raise ConfigError("agent", as_agent.__name__, "that is an environment, and the agent comes first")
+    if issubclass(as_env, Agent):
+        raise ConfigError("env", as_env.__name__, "that is an agent, which comes first")
     agents, envs = AGENTS.ids(), ENVS.ids()
     if isinstance(agent, str) and agent in envs and agent not in agents:
         first = env if isinstance(env, str) and env in agents else "AGENT"
         raise ConfigError("agent", agent, f"that is an environment, and the agent comes first: {first} {agent}")
     if isinstance(env, str) and env in agents and env not in envs:
         raise ConfigError("environment", env, f"that is an agent, which comes first: {env} ENV")
+
+
+def _kind(thing: object) -> type:
+    """Returns the class of an object; of a class, that itself."""
+    return thing if isinstance(thing, type) else type(thing)
 
 
 def check_started_with(agent: object, env: object) -> None:

@@ -36,6 +36,10 @@ def _list_of(is_right: IsRight) -> IsRight:
     return lambda told: isinstance(told, list) and all(map(is_right, told))
 
 
+def _some_of(is_right: IsRight) -> IsRight:
+    return lambda told: told != [] and _list_of(is_right)(told)
+
+
 def _map_of(is_right: IsRight) -> IsRight:
     return lambda told: isinstance(told, dict) and all(map(is_right, told.values()))
 
@@ -53,7 +57,7 @@ NEEDED = ("steps", "seeds", "sweep", "eval_max_steps")
 ASKED: dict[str, IsRight] = {
     **dict.fromkeys(("steps", "eval_max_steps", "begun_for"), _is_whole),
     "seeds": _one_of(_is_whole, _list_of(_is_whole)),
-    "sweep": _is_map,
+    "sweep": _map_of(_some_of(is_number)),
     "sources": _map_of(_map_of(_is_text)),
     **dict.fromkeys(("command", "init_from"), _one_of(_is_none, _is_text)),
     **dict.fromkeys(("env.options", "env.fields"), _is_map),
@@ -61,7 +65,7 @@ ASKED: dict[str, IsRight] = {
 """{a part of the configuration: whether it is of the right kind}."""
 HAPPENED: dict[str, IsRight] = {
     "status": _is_text,
-    "points": lambda told: told != [] and _list_of(_map_of(is_number))(told),
+    "points": _some_of(_map_of(is_number)),
     **dict.fromkeys(("steps", "members", "episodes", "blown_up", "best_step", "cut_evaluations"), _is_whole),
     **dict.fromkeys(("seconds", "first_block_seconds", "compile_seconds"), _is_finite),
     **dict.fromkeys(("steps_per_second", "time_limit"), _is_finite),
