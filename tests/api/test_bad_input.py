@@ -83,7 +83,7 @@ cases = [
     (dict(sweep={"learning_rate": [0.1, np.float32(0.1)]}), "float32 holds it as 0.1; give each number once"),
     (dict(sweep={"learning_rate": [0.1, 0.2], "epsilon": [0.3, np.float32(0.3)]}), "sweep['epsilon']: got 0.3"),
     (dict(sweep={"initial_value": [2**24, 2**24 + 1]}), "got 16777217; float32 holds it as 16777216"),
-    (dict(sweep={"initial_value": [1e39, 1e40]}), "got 1e+40; float32 holds both as infinity; give each number once"),
+    (dict(sweep={"initial_value": [1e38, 1e39]}), "initial_value: got 1e+39; float32 rounds it to infinity"),
     (dict(sweep={"env.slip": [0.1, 0.100000001]}), "sweep['env.slip']: got 0.100000001; float32 holds it as 0.1"),
     (dict(sweep={"env.slip": [0.1, np.float32(0.1)]}), "float32 holds it as 0.1; give each number once"),
     (dict(learning_rate=np.array([0.1, 0.2])), "learning_rate: got array([0.1, 0.2]); use one number; sweep="),
@@ -126,6 +126,9 @@ grid, agent = ks.make("GridWorld-v0"), ks.make_agent("q_learning")
 run = ks.train(agent, grid, steps=20, eval_episodes=0, out="")
 calls = {
     "agent: got 'GridWorld'; that is an environment, and the agent comes first": lambda: ks.train(grid, agent),
+    "got 1e+40; float32 holds both as infinity; give each number once": lambda: ks.train(
+        "ppo", "CartPole-v1", steps=10, sweep={"max_gradient_norm": [1e39, 1e40]}
+    ),
     "agent: got 'CartPole'; that is an environment, and": lambda: ks.train(type(ks.make("CartPole-v1")), agent),
     "env: got 'QLearning'; that is an agent, which comes first": lambda: ks.train("q_learning", agent),
     "env: got 'PPO'; that is an agent, which comes first": lambda: ks.train("q_learning", type(ks.make_agent("ppo"))),

@@ -165,7 +165,10 @@ def test_open_ends_and_infinite_ends():
     check_number("field", 1e-60, low=0)
     check_number("field", 1.0 - 1e-12, low=0, high=1)
     check_number("field", 0.9999999, low=0, high=1, open_high=True)
-    check_number("field", 1e300, low=0, open_low=True, open_high=True)
+    check_number("field", 1e300, low=0, open_low=True)
+    check_number("field", 3.4e38, low=0, open_high=True)
+    for bounds in ({"low": 0, "open_high": True}, {"open_low": True, "open_high": True}):
+        assert "rounds it to infinity; its largest" in refusal(check_number, 3.5e38, **bounds)
     assert "of at least 2" in refusal(check_number, 1, low=2)
     assert "in (-inf, 3]" in refusal(check_number, 4, high=3)
     assert "in (-inf, 3]" in refusal(check_number, -math.inf, high=3)

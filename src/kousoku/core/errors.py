@@ -157,10 +157,12 @@ def check_number(
         number = _bounded(value)
         above = number > low if open_low or math.isinf(low) > math.isinf(high) else number >= low
         below = number < high if open_high else number <= high
-        ends = [end for end, is_open in ((low, open_low), (high, open_high)) if is_open and math.isfinite(end)]
+        ends = [end for end, is_open in ((low, open_low), (high, open_high)) if is_open]
         if above and below and not any(_in_float32(number) == _in_float32(end) for end in ends):
             return
         if above and below:
+            if math.isinf(_in_float32(number)):
+                raise ConfigError(field, value, "float32 rounds it to infinity; its largest number is 3.4e38")
             fix = f"float32 rounds it to an end; use a number {interval(low, high, open_low, open_high)} that it keeps"
             raise ConfigError(field, value, fix)
     elif hasattr(value, "dtype") and not isinstance(value, (str, bytes)):
@@ -179,7 +181,7 @@ def _bounded(value: Any) -> Any:
     return value
 
 
-def _in_float32(value: float) -> float:
+def _in_float32(value: Any) -> float:
     """Returns the nearest number of float32."""
     return ctypes.c_float(float(value)).value
 

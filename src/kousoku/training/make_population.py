@@ -24,7 +24,8 @@ def make_population(agent: Agent, envs: PointEnvs, config: TrainConfig) -> Popul
     seeds = np.arange(config.seeds) if isinstance(config.seeds, int) else np.asarray(config.seeds)
     agents = [_at_point(agent, point) for point in config.points]
     parts = [eqx.partition(each, is_leaf_number) for each in agents]
-    stacked = jax.tree.map(lambda *leaves: np.asarray(leaves, np.float32), *[numbers for numbers, _ in parts])
+    with np.errstate(over="ignore"):  # where a number may be infinite, 1e39 is as good as that
+        stacked = jax.tree.map(lambda *leaves: np.asarray(leaves, np.float32), *[numbers for numbers, _ in parts])
     seed, point = np.tile(seeds, len(agents)), np.repeat(np.arange(len(agents)), len(seeds))
     numbers = MemberNumbers(
         jax.tree.map(lambda leaf: to_device(leaf[point]), stacked),
