@@ -360,3 +360,29 @@ fingerprint.__dict__["IMPORTED"] = fingerprint.datetime.fromtimestamp(0, fingerp
     processes = Processes(tmp_path)
     assert processes.run(script + STEP)[1] > 0
     assert not processes.records
+
+
+def test_what_modules_hold_is_read_while_another_thread_imports():
+    script = """
+import json, sys, threading
+from kousoku.compiler.tracing import fingerprint
+def change():
+    while not done.is_set():
+        for i in range(99):
+            setattr(fingerprint, f"lately_{i}", i)
+            sys.modules[f"lately_{i}"] = sys
+        for i in range(99):
+            delattr(fingerprint, f"lately_{i}")
+            del sys.modules[f"lately_{i}"]
+done = threading.Event()
+other = threading.Thread(target=change)
+sys.setswitchinterval(1e-6)
+other.start()
+try:
+    held = [fingerprint.modules()["kousoku"] for _ in range(4)]
+finally:
+    done.set()
+    other.join()
+print(json.dumps(len(set(held))))
+"""
+    assert in_a_forked_process(script) == 1

@@ -257,9 +257,9 @@ def modules() -> dict[str, str | None]:
     """Returns for each of the library's modules that are loaded a hash of what functions may read there.
 
     It changes when another function, number or array is put into a module, a class, a list or a dictionary; it is None
-    if something was that is not the library's own.
+    if something was that is not the library's own. Other threads may import meanwhile: it reads copies.
     """
-    return {name: _held(module) for name, module in list(sys.modules.items()) if name.partition(".")[0] == OURS}
+    return {name: _held(module) for name, module in sys.modules.copy().items() if name.partition(".")[0] == OURS}
 
 
 def agree(before: Mapping[str, str | None], now: Mapping[str, str | None]) -> bool:
@@ -276,8 +276,10 @@ def _held(module: types.ModuleType) -> str | None:
     return sha.hexdigest()[:16]
 
 
-def _tell_names(names: Mapping[str, Any], module: str, write: Callable[[bytes], Any]) -> None:
-    for name, value in names.items():
+def _tell_names(
+    names: dict[str, Any] | types.MappingProxyType[str, Any], module: str, write: Callable[[bytes], Any]
+) -> None:
+    for name, value in names.copy().items():
         if isinstance(value, types.ModuleType) or (name.startswith("__") and not isinstance(value, types.FunctionType)):
             continue
         if isinstance(value, type) and value.__module__ == module and value.__dict__ is not names:
@@ -299,7 +301,7 @@ def _brief(value: Any) -> str:
     if kind in (tuple, list):
         return f"({','.join(map(_brief, value))})"
     if kind is dict:
-        return f"({','.join(f'{_brief(k)}:{_brief(v)}' for k, v in value.items())})"
+        return f"({','.join(f'{_brief(k)}:{_brief(v)}' for k, v in value.copy().items())})"
     if isinstance(value, partial):
         return f"partial {_brief(value.func)} {_brief(value.args)} {_brief(value.keywords)}"
     if isinstance(value, np.ndarray | np.generic | jax.Array) and value.dtype != object and not is_key(value):
