@@ -185,6 +185,64 @@ def test_what_is_no_observation_is_refused(kind):
     assert by_vector(np.zeros((0, 4))).shape == (0,)
 
 
+@pytest.mark.parametrize("kind", ["python", "file"])
+@pytest.mark.parametrize(
+    ("name", "given", "told"),
+    [
+        ("categorical", {"way": 1, "view": [0.0] * 4, "mission": "go"}, "'way', 'view', 'mission'~give obs['view']"),
+        ("categorical", {"view": np.zeros((3, 4)), "way": [1, 2]}, "'view', 'way'~give obs['view']"),
+        ("categorical", {"a": [0.0] * 4, "b": [1] * 4}, "'a', 'b'~give obs['a'] or obs['b']"),
+        ("categorical", {"way": 1, "word": "abcd", "rows": [[1], [1, 2]]}, "'way', 'word'~use an array of shape (4,)"),
+        ("categorical", {"view": {"view": [0.0] * 4}}, "'view'~use an array of shape (4,)"),
+        ("categorical", {}, "nothing~use an array of shape (4,)"),
+        ("categorical", None, "None~use an array of shape (4,), or a batch"),
+        ("categorical", "word", "word~use an array of shape (4,), or a batch"),
+        ("q_learning", {"word": "go", "place": 3}, "'word', 'place'~give obs['place']"),
+        ("q_learning", None, "None~use int32"),
+        ("q_learning", "go", "go~use int32"),
+    ],
+    ids=repr,
+)
+def test_a_dict_for_an_array_is_told_by_its_names_and_nothing_for_one_as_it_is(kind, name, given, told, tmp_path):
+    policy = made(name)
+    act = policy if kind == "python" else imported(policy.save(tmp_path / "policy.py")).act
+    got, fix = told.split("~")
+    with pytest.raises(ValueError, match=r"^observation: got ") as caught:
+        act(given)
+    first, _, rest = str(caught.value).removeprefix("observation: got ").partition("; ")
+    assert got in first
+    assert rest.startswith(fix)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (np.zeros(2), "observation: got 'ndarray'; give a part 'in'"),
+        (None, "observation: got 'NoneType'; give a part 'in'"),
+        ("pos", "observation: got 'str'; give a part 'in'"),
+        (([0.0], 1), "observation: got 'tuple'; give a part 'in'"),
+        ({"pos": [0.0]}, "observation: got \"a dict with 'pos'\"; give a part 'in'"),
+        ({"pos": [0.0], "in": 1}, "observation['in']: got 'int'; give a part 'which'"),
+        (
+            {"pos": {"x": [0.0]}, "in": {"which": 1}},
+            "observation['pos']: got \"a dict with 'x'\"; give obs['pos']['x']",
+        ),
+        (
+            {"pos": [[1], [1, 2]], "in": {"which": 1}},
+            "observation['pos']: got 'rows of different lengths'; use an array",
+        ),
+    ],
+    ids=str,
+)
+def test_something_else_for_a_dict_is_told_where_it_is(given, told):
+    spaces = {"pos": ks.Box(-1.0, 1.0, (1,)), "in": ks.Dict({"which": ks.Discrete(3)})}
+    agent, spec = ks.make_agent("ppo", hidden=(8,), init="lecun_normal"), ks.EnvSpec(ks.Dict(spaces), ks.Discrete(2))
+    policy = Policy(agent, agent.init(spec, jax.random.key(0)), spec)
+    with pytest.raises(ConfigError) as caught:
+        policy(given)
+    assert str(caught.value).startswith(told)
+
+
 def made(name, title=""):
     agent, spec = CASES[name]
     return Policy(agent, agent.init(spec, jax.random.key(0)), spec, title)

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 from counting import Counting
-from fresh_process import check_refusals
+from fresh_process import check_refusals, without_types_checked
 
 import kousoku as ks
 from kousoku.interop.libraries import imported, said
@@ -65,6 +65,64 @@ def test_a_key_may_be_given_by_its_words_and_several_under_vmap():
     alone = jnp.stack([env.reset(key)[0] for key in keys])
     for several in (keys, jax.random.key_data(keys)):
         assert jnp.array_equal(jax.vmap(env.reset)(several)[0], alone)
+
+
+def test_actions_of_another_shape_are_refused_where_they_are_traced():
+    cart, swing = "use a whole number", "use an array like float32 [1]"
+    cases = {
+        "step('CartPole-v1', jnp.array([1]))": "action: got 'int32 [1]'; " + cart,
+        "step_env('CartPole-v1', np.zeros((1, 1)))": "action: got 'float64 [1, 1]'; " + cart,
+        "step('CartPole-v1', [1])": "action: got 'int64 [1]'; " + cart,
+        "step('CartPole-v1', None)": "action: got None; " + cart,
+        "step_env('CartPole-v1', 'left')": "action: got 'left'; " + cart,
+        "step('CartPole-v1', jax.random.key(0))": "action: got ",
+        "step('Pendulum-v1', np.zeros(3))": "action: got 'float64 [3]'; " + swing,
+        "step_env('Pendulum-v1', np.zeros((3, 1)))": "action: got 'float64 [3, 1]'; " + swing,
+        "jax.jit(lambda a: step('CartPole-v1', a))(jnp.zeros(3))": "action: got 'float32 [3]'; " + cart,
+        "jax.vmap(lambda a: step('CartPole-v1', a))(jnp.zeros((3, 1)))": "action: got 'float32 [1]'; " + cart,
+        "sheet.step(key, drawn, 1)": "action: got 1; use a dict with 'force', 'ink'",
+        "sheet.step(key, drawn, {'ink': ink})": "use a dict with 'force', 'ink'",
+        "sheet.step(key, drawn, {'ink': ink, 'force': [0.0, 1.0]})": "action: got 'float64 [2]'; use a number",
+    }
+    setup = """
+import jax, jax.numpy as jnp, numpy as np, kousoku as ks
+key, ink, made = jax.random.key(0), np.zeros(2, np.uint8), {}
+def step(id, action, method="step"):
+    env = made.setdefault(id, ks.to_gymnax(id))
+    return getattr(env, method)(key, env.reset(key)[1], action)
+def step_env(id, action):
+    return step(id, action, "step_env")
+class Sheet(ks.Env):
+    time_limit = None
+    observation_space = ks.Box(0.0, 1.0)
+    action_space = ks.Dict({"ink": ks.Box(0, 9, (2,), "uint8"), "force": observation_space})
+    def reset(self, key):
+        return self.step(key, 0, {"force": jnp.float32(0.0)})
+    def step(self, key, state, action):
+        obs = action["force"]
+        return obs, ks.Timestep(obs, obs, jnp.array(False), jnp.array(False))
+sheet = ks.to_gymnax(Sheet())
+drawn = sheet.reset(key)[1]
+"""
+    check_refusals(cases, setup)
+
+
+def test_actions_in_other_forms_are_the_same_ones():
+    told = without_types_checked("""
+import json, jax, jax.numpy as jnp, numpy as np, kousoku as ks
+key, told = jax.random.key(0), {}
+forms = {
+    "CartPole-v1": [1, True, 1.0, np.int64(1), np.array(1.0), jnp.int32(1)],
+    "Pendulum-v1": [0.5, [0.5], np.float32(0.5), np.array([0.5]), np.array([[0.5]]), jnp.array([0.5])],
+}
+for id, actions in forms.items():
+    env = ks.to_gymnax(id)
+    _, state = env.reset(key)
+    told[id] = [env.step_env(key, state, action)[0].tolist() for action in actions]
+print(json.dumps(told))
+""")
+    for obs in told.values():
+        assert obs == obs[:1] * 6
 
 
 @pytest.mark.parametrize("env", [Counting(length=9), ks.wrappers.TimeLimit(Counting(length=9), 5)], ids=type)

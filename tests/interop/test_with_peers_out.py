@@ -4,7 +4,10 @@ import copy
 import pickle
 import unittest
 import warnings
+from functools import partial
+from inspect import unwrap
 
+import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -50,6 +53,21 @@ with open({path!r}, "rb") as file:
     env = pickle.load(file)
 print(json.dumps({step}))
 """
+
+
+@pytest.mark.filterwarnings("ignore:.*precision lowered")
+def test_envpools_object_has_no_more_than_ours():
+    envpool = pytest.importorskip("envpool")
+    theirs, ours = envpool.make_gymnasium("CartPole-v1", num_envs=3), ks.to_envpool("CartPole-v1", 3)
+    assert {name for name in dir(theirs) if name[0] != "_" and not hasattr(ours, name)} == {"seed"}  # it does nothing
+    for envs in (theirs, ours):
+        wrapped = gymnasium.wrappers.TransformReward(envs, lambda reward: 2 * reward)
+        assert wrapped.reset()[0].shape == (3, 4)
+        ids = np.array([2, 0], np.int32)
+        for action in (np.zeros(3), np.zeros(3, bool), np.zeros(3, int)):
+            assert wrapped.step(action)[1].tolist() == [2, 2, 2]
+        told = envs.step({"action": np.zeros(2, np.int32), "env_id": ids})[4]
+        assert sorted(told["env_id"].tolist()) == [0, 2]
 
 
 @pytest.mark.parametrize(
@@ -188,6 +206,18 @@ class TestBrax:
         _, timestep = ours.step(jax.random.key(0), state.pipeline_state, jnp.array([2.0]))
         assert np.allclose(after.obs, timestep.obs, atol=1e-6)
         assert jax.tree.structure(state) == jax.tree.structure(after)
+
+    def test_actions_of_another_shape_are_refused_where_they_are_traced(self):
+        env = ks.to_brax("Pendulum-v1")
+        state, step = env.reset(jax.random.PRNGKey(0)), partial(unwrap(type(env).step), env)  # without types checked
+        for given in (np.zeros(3), np.zeros((3, 1)), None):
+            with pytest.raises(ks.ConfigError, match=r"^action: got .*; use an array like float32 \[1\]$"):
+                step(state, given)
+        with pytest.raises(ks.ConfigError, match=r"^action: got 'float32 \[2\]'; "):
+            jax.jit(jax.vmap(step, (None, 0)))(state, jnp.zeros((4, 2)))
+        wanted = step(state, np.array([0.5])).obs
+        for given in (0.5, [0.5], jnp.array([0.5])):
+            assert jnp.array_equal(step(state, given).obs, wanted)
 
     def test_copies_and_pickles_step_as_they_do(self):
         env = ks.to_brax("Pendulum-v1")

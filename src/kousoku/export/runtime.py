@@ -23,11 +23,13 @@ def parts_of(obs, parts, refuse):
     """
     found, batches = [], set()
     for names, shape, dtype, least, most in parts:
-        x, field = part_of(obs, names, refuse), "observation" + "".join(f"[{name!r}]" for name in names)
+        x, field = part_of(obs, names, shape, refuse), "observation" + "".join(f"[{name!r}]" for name in names)
+        numbers = x.dtype.kind in "biuf"
         if x.shape != shape and (x.ndim == 0 or x.shape[1:] != shape):
-            raise refuse(x.shape, f"use an array of shape {shape}, or a batch of them, {('N', *shape)}", field)
-        if x.dtype.kind not in "biuf" or (most is not None and not np.all(are_whole(x))):
-            raise refuse(x.dtype.name, f"use {dtype}", field)
+            given = x.shape if x.ndim or numbers else x.item()
+            raise refuse(given, f"use an array of shape {shape}, or a batch of them, {('N', *shape)}", field)
+        if not numbers or (most is not None and not np.all(are_whole(x))):
+            raise refuse(x.dtype.name if x.ndim or numbers else x.item(), f"use {dtype}", field)
         given, x = x, x if most is None else within_32_bits(x)
         if most is not None and x.size and not (np.all(x >= least) and np.all(x <= most)):
             told = f"{given.min()} to {given.max()}" if given.size > 1 else given.item()
@@ -56,8 +58,9 @@ def within_32_bits(x):
     return np.clip(wide, 0 if x.dtype.kind == "u" else -(2**31), 2**31 - 2)
 
 
-def part_of(obs, names, refuse):
+def part_of(obs, names, shape, refuse):
     """Returns one part of an observation as an array: of a dict, a tuple by its place, or a field of a dataclass."""
+    path = ""
     for name in names:
         fields = getattr(obs, "_fields", None) or getattr(obs, "__dataclass_fields__", ())
         if hasattr(obs, "keys") and name in obs:
@@ -67,11 +70,30 @@ def part_of(obs, names, refuse):
         elif isinstance(obs, (tuple, list)) and name.isdigit() and int(name) < len(obs):
             obs = obs[int(name)]
         else:
-            raise refuse(type(obs).__name__, f"give a part {name!r}")
+            raise refuse(dict_told(obs) or type(obs).__name__, f"give a part {name!r}", f"observation{path}")
+        path += f"[{name!r}]"
+    if hasattr(obs, "keys"):
+        fits = " or ".join(f"obs{path}[{name!r}]" for name in obs if is_like(obs[name], shape))
+        fix = f"give {fits}" if fits else f"use an array of shape {shape}"
+        raise refuse(dict_told(obs), fix, f"observation{path}")
     try:
         return np.asarray(obs)
     except ValueError:
-        raise refuse("rows of different lengths", "use an array of numbers") from None
+        raise refuse("rows of different lengths", "use an array of numbers", f"observation{path}") from None
+
+
+def dict_told(obs):
+    """Returns in words which names a dict has; nothing of what is no dict."""
+    return f"a dict with {', '.join(map(repr, obs)) or 'nothing'}" if hasattr(obs, "keys") else ""
+
+
+def is_like(x, shape):
+    """Returns whether numbers are of a shape, or a batch of such."""
+    try:
+        x = np.asarray(x)
+    except ValueError:
+        return False
+    return x.dtype.kind in "biuf" and (x.shape == shape or (x.ndim > 0 and x.shape[1:] == shape))
 
 
 def carry_of(carry, initial, count, refuse):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from ...core.errors import ConfigError
@@ -39,14 +41,42 @@ class ArrayReader:
         """
         array = as_array(actions)
         if array.shape != (*axes, *self._shape) or array.dtype.kind not in self._kinds:
-            given = f"{array.dtype.name} {list(array.shape)}" if array.shape else actions
-            raise ConfigError("action", given, f"use {self._wanted(axes)}")
+            raise self._refused(actions, array, axes)
         if self._counts is not None and array.size:
             self._check_inside(array, self._counts)
         if self._ends is not None and array.dtype != self._dtype:
             array = np.clip(array, *self._ends)
         with np.errstate(over="ignore"):  # what is beyond the dtype's numbers becomes infinite, and is clipped later
             return np.asarray(array, self._dtype, order="C")
+
+    def in_jax(self, action: Any) -> Any:
+        """Returns an action of one environment for a function in JAX: an array as it is, what else may be one as one.
+
+        Only its shape is checked, as numbers are not known while a function is traced. To a Box's shape others may be
+        broadcast.
+
+        Raises:
+            ConfigError: for another shape, or what are no numbers.
+        """
+        array = action if hasattr(action, "dtype") else as_array(action)
+        numbers = jnp.issubdtype(array.dtype, np.number) or array.dtype == bool
+        if not numbers or (array.shape != self._shape and not self._is_spread(array.shape)):
+            raise self._refused(action, array, ())
+        return array if isinstance(action, list | tuple) else action
+
+    def _is_spread(self, shape: tuple[int, ...]) -> bool:
+        """Returns whether numbers of a shape become those of a Box by being broadcast."""
+        if not isinstance(self._space, Box):
+            return False
+        try:
+            return math.prod(np.broadcast_shapes(shape, self._shape)) == math.prod(self._shape)
+        except ValueError:
+            return False
+
+    def _refused(self, actions: Any, array: Any, axes: tuple[int, ...]) -> ConfigError:
+        """Returns the error for what is no array of actions."""
+        given = f"{array.dtype.name} {list(array.shape)}" if array.shape else actions
+        return ConfigError("action", given, f"use {self._wanted(axes)}")
 
     def _check_inside(self, array: np.ndarray, counts: int | np.ndarray) -> None:
         """Refuses whole numbers outside 0 .. counts - 1: without their sign, negative ones are very large."""
@@ -80,13 +110,39 @@ class DictReader:
             ConfigError: for other names, or what one of its parts is not.
         """
         if not isinstance(actions, Mapping) or set(actions) != set(self._parts):
-            raise ConfigError("action", actions, f"use a dict with {', '.join(map(repr, sorted(self._parts)))}")
+            raise self._refused(actions)
         return {name: part.read(actions[name], axes) for name, part in self._parts.items()}
+
+    def in_jax(self, action: Any) -> dict[str, Any]:
+        """Returns an action of one environment as `ArrayReader` does, in a dict; names that are no parts are left out.
+
+        Raises:
+            ConfigError: if a part is missing, or is none.
+        """
+        if not isinstance(action, Mapping) or not set(self._parts) <= set(action):
+            raise self._refused(action)
+        return {name: part.in_jax(action[name]) for name, part in self._parts.items()}
+
+    def _refused(self, actions: Any) -> ConfigError:
+        return ConfigError("action", actions, f"use a dict with {', '.join(map(repr, sorted(self._parts)))}")
 
 
 def action_reader(space: Space) -> ArrayReader | DictReader:
     """Returns a reader of a space's actions."""
     return DictReader(space) if isinstance(space, Dict) else ArrayReader(space)
+
+
+def whole_numbers(space: Space, actions: Any) -> Any:
+    """Returns actions with booleans and whole floats as int64, where a space has whole numbers; others as they are."""
+    if isinstance(space, Dict):
+        known = isinstance(actions, Mapping) and set(actions) == set(space.spaces)
+        return {name: whole_numbers(part, actions[name]) for name, part in space.spaces.items()} if known else actions
+    array = as_array(actions)
+    if space.dtype.kind == "f" or array.dtype.kind not in "fb":
+        return actions
+    with np.errstate(invalid="ignore"):  # of infinities and NaN, which are no whole numbers
+        whole = array.astype(np.int64)
+    return whole if np.array_equal(whole, array) else actions
 
 
 def read_one(reader: ArrayReader | DictReader, action: Any) -> Any:

@@ -16,6 +16,7 @@ from ...core.env import Env
 from ...core.errors import ConfigError
 from ...core.spaces import Box
 from ...core.timestep import Timestep
+from .actions import ArrayReader
 from .stepper import made
 from .stepping import IMPL, as_key, infos
 from .theirs import derived, required
@@ -71,6 +72,7 @@ class OurBraxEnv:
             raise ConfigError("action space", actions, "Brax's actions are scaled to bounds: use finite ones")
         self.env, self.episode_length = env, env.time_limit
         self._middle, self._half = (low + high) / 2, (high - low) / 2
+        self._actions = ArrayReader(actions)
         self._sizes = obs.shape[0], actions.shape[0]
         self._state_class = _state_class(required(*BASE).State)
 
@@ -107,10 +109,14 @@ class OurBraxEnv:
         return state.replace(metrics=zeros, info={"truncation": jnp.float32(0.0), "rng": jax.random.key_data(rest)})
 
     def step(self, state: Any, action: Float[Array, " A"]) -> Any:
-        """Takes one action: returns the next state."""
+        """Takes one action: returns the next state.
+
+        Raises:
+            ConfigError: for an action of another shape.
+        """
         key, rest = jax.random.split(jax.random.wrap_key_data(state.info["rng"], impl=IMPL))
         arrays, structure = partition_env(self.env)
-        given = self._middle + self._half * jnp.clip(action, -1.0, 1.0)
+        given = self._middle + self._half * jnp.clip(self._actions.in_jax(action), -1.0, 1.0)
         env_state, timestep = env_kernel(step_env, structure)(arrays, key, state.pipeline_state, given)
         done, truncation = (timestep.terminated | timestep.truncated), timestep.truncated & ~timestep.terminated
         told = {"truncation": truncation.astype(jnp.float32), "rng": jax.random.key_data(rest)}

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import gymnasium
 import jax
 import numpy as np
+from gymnasium.vector import AutoresetMode
 
 from ...core.env import Env
 from ...core.errors import ConfigError, check_count
+from ...core.spaces import Dict
+from .actions import whole_numbers
+from .gymnasium_env import check_options
+from .gymnasium_vector import MASK, checked_mask
 from .spaces import gymnasium_dtypes, gymnasium_space, in_dtypes
 from .stepper import LARGEST_SEED, Stepper, made
 from .stepping import ResetRule, StepResult
+
+PATIENCE = 0.2
+"""Seconds after which a thread that waits looks whether another one lives that may send."""
 
 
 class Waiting(NamedTuple):
@@ -30,11 +40,17 @@ class Waiting(NamedTuple):
     elapsed: np.ndarray
 
 
-class EnvPoolLike:
+class EnvPoolLike(  # pyright: ignore[reportIncompatibleMethodOverride]
+    gymnasium.vector.VectorEnv[Any, Any, np.ndarray], gymnasium.Env[Any, Any]
+):
     """N environments of ours with EnvPool's methods, of its type "gymnasium"; `to_envpool` makes it.
 
     Environments are told by their numbers, `env_id`. The step after the last one of an episode begins the next. What is
     sent is computed at once; `recv` returns what has been waiting longest, of `batch_size` environments at most.
+
+    As EnvPool's, it is a `gymnasium.Env` as well as a `VectorEnv`, so that wrappers for either take it; its spaces are
+    those of one environment. Threads may share it: their calls come one after the other. `recv` waits while nothing is
+    there and another thread that has made or used it lives, which may send.
 
     Args:
         env: an environment.
@@ -46,7 +62,12 @@ class EnvPoolLike:
         ConfigError: for a batch that is larger than N, or what is no seed.
     """
 
+    metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
+    is_vector_env = True
+
     def __init__(self, env: Env, num_envs: int = 1, *, batch_size: int | None = None, seed: int = 0) -> None:
+        self._waiting: deque[Waiting] = deque()
+        self._share()
         self._stepper = Stepper(env, num_envs, ResetRule.NEXT_STEP)
         self._dtypes = gymnasium_dtypes(env.observation_space)
         self.num_envs = self._stepper.num_slots
@@ -57,10 +78,18 @@ class EnvPoolLike:
         self.single_action_space = self.action_space
         self.all_env_ids = np.arange(self.num_envs, dtype=np.int32)
         self._elapsed = np.zeros(self.num_envs, np.int32)
-        self._waiting: deque[Waiting] = deque()
 
     def __len__(self) -> int:
         return self.num_envs
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._changed:
+            kept = {name: value for name, value in vars(self).items() if name not in ("_changed", "_threads")}
+            return {**kept, "_waiting": self._waiting.copy(), "_elapsed": self._elapsed.copy()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._share()
 
     @property
     def config(self) -> dict[str, Any]:
@@ -78,64 +107,144 @@ class EnvPoolLike:
         """Whether fewer environments are received at a time than there are."""
         return self.batch_size < self.num_envs
 
-    def reset(self, env_id: Any = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, env_id: Any = None, *, seed: Any = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         """Begins new episodes, of all environments or of some; returns their observations and infos.
 
         What waits of these environments is forgotten; what waits of others is still to be received.
+
+        Args:
+            env_id: numbers of environments; all by default.
+            seed: s, for s + i in environment i; without, every environment goes on with its own randomness.
+            options: none but {"reset_mask": bool [N]}, which environments, in the place of `env_id`.
+
+        Raises:
+            ConfigError: for what are no numbers of environments, no seed, or other options.
         """
-        numbers = self._begin(env_id)
-        self._forget(numbers)
-        begun = self._again(numbers)
-        return self._obs(begun), self._info(begun)
+        check_options(options, (MASK,))
+        mask = (options or {}).get(MASK)
+        if mask is not None and env_id is not None:
+            raise ConfigError("env_id", env_id, f"give it, or options with {MASK!r}")
+        numbers = self._begin(env_id if mask is None else np.flatnonzero(checked_mask(mask, self.num_envs)))
+        if seed is not None:
+            seed = check_count("seed", seed, low=0, high=LARGEST_SEED + 1 - self.num_envs)
+        super().reset(seed=seed)
+        with self._used():
+            self._forget(numbers)
+            begun = self._again(numbers, seed)
+            return self._obs(begun), self._info(begun)
 
     def async_reset(self) -> None:
         """Begins new episodes of all environments, which `recv` returns."""
-        self._waiting.clear()
-        self._waiting.append(self._again(self.all_env_ids))
+        with self._used():
+            self._waiting.clear()
+            self._waiting.append(self._again(self.all_env_ids))
+            self._changed.notify_all()
 
     def send(self, action: Any, env_id: Any = None) -> None:
         """Takes one action in each environment, or in each of some; `recv` returns what follows.
 
+        Args:
+            action: of each environment; whole numbers may be floats or booleans. Or a dict of it, as "action" or by
+                the names of its parts, and "env_id".
+            env_id: the environments' numbers; by default those of the dict, or all.
+
         Raises:
             ConfigError: for what are no actions or no numbers of environments, or before the first reset.
         """
-        numbers = self._begin(env_id)
-        if not self._stepper.has_begun:
-            raise ConfigError("send", "no episode has begun", "call reset() or async_reset() first")
-        everyone = numbers is self.all_env_ids
-        told = self._stepper.step(action) if everyone else self._stepper.step_some(action, numbers)
-        self._elapsed[numbers] = np.where(told.begun, 0, self._elapsed[numbers] + 1)
-        self._waiting.append(Waiting(numbers, told, self._elapsed[numbers]))
+        action, env_id = self._named(action, env_id)
+        numbers, given = self._begin(env_id), whole_numbers(self.env.action_space, action)
+        with self._used():
+            if not self._stepper.has_begun:
+                raise ConfigError("send", "no episode has begun", "call reset() or async_reset() first")
+            everyone = numbers is self.all_env_ids
+            told = self._stepper.step(given) if everyone else self._stepper.step_some(given, numbers)
+            self._elapsed[numbers] = np.where(told.begun, 0, self._elapsed[numbers] + 1)
+            self._waiting.append(Waiting(numbers, told, self._elapsed[numbers]))
+            self._changed.notify_all()
 
     def recv(self) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Returns observations, rewards, terminated, truncated and infos, whose `env_id` says of which environments.
 
         Raises:
-            ConfigError: if nothing was sent.
+            ConfigError: if nothing was sent, and no other thread may send.
         """
-        if not self._waiting:
-            raise ConfigError("recv", "nothing was sent", "call send() or async_reset() first")
-        parts: list[Waiting] = []
-        room = self.batch_size
-        while room and self._waiting:
-            part = self._waiting.popleft()
-            if len(part.numbers) > room:
-                self._waiting.appendleft(_rows(part, slice(room, None)))
-                part = _rows(part, slice(room))
-            parts.append(part)
-            room -= len(part.numbers)
+        with self._used():
+            while not self._waiting:
+                if self.closed or not self._another_may_send():
+                    raise ConfigError("recv", "nothing was sent", "call send() or async_reset() first")
+                self._changed.wait(PATIENCE)
+            parts: list[Waiting] = []
+            room = self.batch_size
+            while room and self._waiting:
+                part = self._waiting.popleft()
+                if len(part.numbers) > room:
+                    self._waiting.appendleft(_rows(part, slice(room, None)))
+                    part = _rows(part, slice(room))
+                parts.append(part)
+                room -= len(part.numbers)
         got = parts[0] if len(parts) == 1 else jax.tree.map(lambda *x: np.concatenate(x), *parts)
         told = got.told
         return self._obs(got), told.reward, told.terminated, told.truncated, self._info(got)
 
-    def step(self, action: Any, env_id: Any = None) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Sends actions and receives what follows."""
-        self.send(action, env_id)
-        return self.recv()
+    def step(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, action: Any, env_id: Any = None
+    ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Sends actions and receives what follows, with nothing that another thread sends in between."""
+        with self._changed:
+            self.send(action, env_id)
+            return self.recv()
 
-    def close(self) -> None:
-        """Forgets what was not received."""
-        self._waiting.clear()
+    def render(self) -> None:
+        """Draws nothing: as EnvPool's without a render mode, it raises.
+
+        Raises:
+            ConfigError: always.
+        """
+        raise ConfigError("render", "to_envpool", 'use ks.to_gymnasium_vec(env, n, render_mode="rgb_array")')
+
+    def xla(self) -> None:
+        """Gives no functions for XLA, which EnvPool has.
+
+        Raises:
+            ConfigError: always.
+        """
+        raise ConfigError("xla", "to_envpool", "use ks.to_gymnax: its reset and step are functions for jax.jit")
+
+    def close(self, **kwargs: Any) -> None:
+        """Forgets what was not received; threads that wait are told so."""
+        with self._changed:
+            self._waiting.clear()
+            self.closed = True
+            self._changed.notify_all()
+
+    def _share(self) -> None:
+        """Makes what several threads need, of which this one is the first."""
+        self._changed = threading.Condition()
+        self._threads = {threading.current_thread()}
+
+    def _used(self) -> threading.Condition:
+        """Returns what a thread holds while it uses this, and remembers the thread."""
+        me = threading.current_thread()
+        if me not in self._threads:
+            with self._changed:
+                self._threads = {thread for thread in self._threads if thread.is_alive()} | {me}
+        return self._changed
+
+    def _another_may_send(self) -> bool:
+        me = threading.current_thread()
+        return any(thread is not me and thread.is_alive() for thread in self._threads)
+
+    def _named(self, action: Any, env_id: Any) -> tuple[Any, Any]:
+        """Returns actions and numbers of environments, which may be in the dict of the actions."""
+        space = self.env.action_space
+        own = space.spaces if isinstance(space, Dict) else {}
+        if not isinstance(action, Mapping) or set(action) == set(own):
+            return action, env_id
+        rest = dict(action)
+        inside = rest.pop("env_id", None)
+        return rest["action"] if set(rest) == {"action"} != set(own) else rest, inside if env_id is None else env_id
 
     def _begin(self, env_id: Any) -> np.ndarray:
         """Returns the numbers of environments, int32 [K].
@@ -157,12 +266,15 @@ class EnvPoolLike:
         stay = [(part, np.isin(part.numbers, numbers, invert=True)) for part in self._waiting]
         self._waiting = deque(_rows(part, rows) for part, rows in stay if rows.any())
 
-    def _again(self, numbers: np.ndarray) -> Waiting:
+    def _again(self, numbers: np.ndarray, seed: int | None = None) -> Waiting:
         """Begins new episodes of some environments; the first time, of all."""
+        first = self._seed if seed is None else seed
+        seeds = [first + i for i in range(self.num_envs)]
         if not self._stepper.has_begun:
-            told = self._stepper.reset([self._seed + i for i in range(self.num_envs)])
+            told = self._stepper.reset(seeds)
         else:
-            told = self._stepper.reset([None] * self.num_envs, np.isin(self.all_env_ids, numbers))
+            again = [None] * self.num_envs if seed is None else seeds
+            told = self._stepper.reset(again, np.isin(self.all_env_ids, numbers))
         self._elapsed[numbers] = 0
         return Waiting(numbers, jax.tree.map(lambda x: x[numbers], told), self._elapsed[numbers])
 

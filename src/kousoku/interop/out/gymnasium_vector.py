@@ -14,6 +14,7 @@ from jaxtyping import Bool, UInt8
 
 from ...core.env import Env
 from ...core.errors import ConfigError, check_choice, check_count, is_number
+from ...core.spaces import as_array
 from ...core.words import plural
 from .gymnasium_env import RENDER_MODES, check_begun, check_options, drawn_seed, metadata_of, painter_of
 from .spaces import gymnasium_dtypes, gymnasium_space, in_dtypes, info_in_gymnasium
@@ -146,9 +147,7 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
         return [drawn_seed(self.np_random) if one is None else one for one in seeds]
 
     def _mask(self, given: Any) -> Bool[np.ndarray, " N"]:
-        mask = np.asarray(given)
-        if mask.shape != (self.num_envs,) or mask.dtype != bool or not mask.any():
-            raise ConfigError(MASK, given, f"use an array of {self.num_envs} booleans, one of them True at least")
+        mask = checked_mask(given, self.num_envs)
         if not self._stepper.has_begun:
             raise ConfigError(MASK, given, "reset all environments first")
         return mask
@@ -204,6 +203,18 @@ def to_gymnasium_vec(
         max_episode_steps=max_episode_steps,
         **options,
     )
+
+
+def checked_mask(given: Any, num_envs: int) -> Bool[np.ndarray, " N"]:
+    """Returns a mask that says which environments begin new episodes.
+
+    Raises:
+        ConfigError: for another shape or dtype, or one of none.
+    """
+    mask = as_array(given)
+    if mask.shape != (num_envs,) or mask.dtype != bool or not mask.any():
+        raise ConfigError(MASK, given, f"use an array of {num_envs} booleans, one of them True at least")
+    return mask
 
 
 def row(tree: Any, i: int) -> Any:

@@ -18,6 +18,7 @@ from ...core.spaces import LARGEST, Box, Dict, Discrete, MultiDiscrete, Space
 from ...core.timestep import Transition
 from ...nn import clip_to
 from ..libraries import said
+from .actions import action_reader
 from .limits import with_limit_inside
 from .stepper import made
 from .stepping import as_key
@@ -92,8 +93,12 @@ class GymnaxLike:
     def step(
         self, key: PRNGKeyArray, state: EnvSlot, action: PyTree[Array], params: GymnaxParams | None = None
     ) -> tuple[PyTree[Array], EnvSlot, Array, Array, dict[str, Any]]:
-        """Takes one action, and begins the next episode if that ends one: returns (obs, state, reward, done, info)."""
-        slot, made, end = self._call(advance_clipped, params, state, action, as_key("key", key))
+        """Takes one action, and begins the next episode if that ends one: returns (obs, state, reward, done, info).
+
+        Raises:
+            ConfigError: for an action of another shape, or what is no key.
+        """
+        slot, made, end = self._taken(advance_clipped, key, state, action, params)
         return slot.obs, slot, made.reward, end.ended, _info(made)
 
     def reset_env(self, key: PRNGKeyArray, params: GymnaxParams | None = None) -> tuple[PyTree[Array], EnvSlot]:
@@ -103,9 +108,14 @@ class GymnaxLike:
     def step_env(
         self, key: PRNGKeyArray, state: EnvSlot, action: PyTree[Array], params: GymnaxParams | None = None
     ) -> tuple[PyTree[Array], EnvSlot, Array, Array, dict[str, Any]]:
-        """Takes one action and stays where it led: returns what `step` does."""
-        slot, made, end = self._call(_take_step_clipped, params, state, action, as_key("key", key))
+        """Takes one action and stays where it led: returns what `step` does, and raises what it does."""
+        slot, made, end = self._taken(_take_step_clipped, key, state, action, params)
         return slot.obs, slot, made.reward, end.ended, _info(made)
+
+    def _taken(self, function: Any, key: Any, state: EnvSlot, action: Any, params: GymnaxParams | None) -> Any:
+        as_our_key = as_key("key", key)
+        given = action_reader((params or self.default_params).env.action_space).in_jax(action)
+        return self._call(function, params, state, given, as_our_key)
 
     def _call(self, function: Any, params: GymnaxParams | None, *args: Any) -> Any:
         arrays, structure = partition_env((params or self.default_params).env)
