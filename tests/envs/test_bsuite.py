@@ -5,6 +5,7 @@ with the package itself.
 """
 
 import json
+import math
 
 import jax
 import jax.numpy as jnp
@@ -16,8 +17,10 @@ from bsuite_replay import check
 import kousoku as ks
 from kousoku.agents.planning.value_iteration import value_iteration
 from kousoku.core.errors import ConfigError
+from kousoku.core.scene import Line
 from kousoku.envs.bsuite.catch import CatchState
 from kousoku.envs.bsuite.deep_sea import DeepSeaState
+from kousoku.envs.classic.cartpole import CartPoleState
 
 RECORDED = json.loads(GOLDEN.read_text())
 IDS = [id for id in ks.list_envs() if id.startswith("bsuite/")]
@@ -134,6 +137,35 @@ def test_pictures():
     assert 2.0 < paddle.x < 2.1
     assert len(catch.panels()) == 5
     assert catch.panels()[1].states[2][3] == (2 * 5 + 1) * 5 + 3
+
+
+@pytest.mark.parametrize("x", [-3.0, 0.0, 3.0])
+@pytest.mark.parametrize("angle", [0.0, 0.5, 1.5, 3.0, math.pi, -2.0])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"id": "bsuite/cartpole_swingup-v0"},
+        {"id": "bsuite/cartpole-v0", "height_threshold": -0.5},
+        {"id": "CartPole-v1", "theta_threshold_radians": 2.0, "length": 1.5, "x_threshold": 3.0},
+    ],
+    ids=lambda options: options["id"],
+)
+def test_a_pole_that_may_hang_is_all_in_the_picture(options, angle, x):
+    env = ks.make(**options)
+    body = CartPoleState(*jnp.array([x, 0.0, angle, 0.0], jnp.float32))
+    scene = env.scene(body if options["id"] == "CartPole-v1" else env.begin(body)[0])
+    (pole,) = (shape for shape in scene.foreground if isinstance(shape, Line))
+    for at, end in ((pole.x1, scene.width), (pole.y1, scene.height), (pole.x2, scene.width), (pole.y2, scene.height)):
+        assert 0.5 * pole.width <= at <= end - 0.5 * pole.width
+
+
+@pytest.mark.parametrize("id", ["bsuite/cartpole-v0", "CartPole-v1"])
+def test_poles_that_fall_have_no_room_below(id):
+    env = ks.make(id)
+    state, _ = env.reset(jax.random.key(0))
+    scene = env.scene(state)
+    assert scene.height == pytest.approx(2.23)
+    assert scene.width == pytest.approx(2 * (env.x_threshold + 0.7))
 
 
 def test_the_clock_of_the_cart_is_bsuites_sum_of_seconds():

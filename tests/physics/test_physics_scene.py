@@ -87,6 +87,16 @@ def test_a_robot_that_shows_only_meshes_is_drawn_by_what_it_is_touched_by():
         assert drawn == compiled_body3d(theirs)
 
 
+def test_what_joints_move_is_known_without_a_pose():
+    """Frames 0 and 3 are fixed to the world; 2 is fixed to 1, which turns; 4, on a fixed one, slides."""
+    text = """<mujoco><worldbody>
+        <body><geom size=".1"/></body>
+        <body><joint/><geom size=".1"/><body><geom size=".1"/></body></body>
+        <body><geom size=".1"/><body><joint type="slide"/><geom size=".1"/></body></body>
+        </worldbody></mujoco>"""
+    assert body3d(load(text)).jointed == compiled_body3d(mujoco.MjModel.from_xml_string(text)).jointed == (1, 2, 4)
+
+
 def test_a_robot_bolted_to_the_world_has_no_frames():
     model = load("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>")
     place, turn = poses(model, jnp.zeros((0,), jnp.float32))

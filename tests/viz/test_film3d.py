@@ -206,6 +206,7 @@ class TestBadInput:
             ({"values": {"reward": np.zeros(3)}}, "values['reward']"),
             ({"contacts": Contacts3d(np.zeros((3, 1, 3)), np.zeros((3, 1, 3)))}, "contacts.points"),
             ({"body": Body3d((Geom("sphere", (1.0, 0, 0), 1),))}, "geoms[0].frame"),
+            ({"body": Body3d((), jointed=(0, 1))}, "jointed[1]"),
         ],
     )
     def test_trajectories(self, change, field):

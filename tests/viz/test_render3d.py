@@ -15,7 +15,7 @@ from kousoku.viz import film3d
 from kousoku.viz.camera import stage_of
 from kousoku.viz.render3d import Renderer
 from kousoku.viz.solids import MEET, bound
-from kousoku.viz.view3d import followed_frames, view_of
+from kousoku.viz.view3d import followed_frames, moving_frames, view_of
 
 SIZES = {
     "plane": (0.7, 0.4, 1.0), "sphere": (0.5, 0.0, 0.0), "capsule": (0.3, 0.6, 0.0), "cylinder": (0.4, 0.5, 0.0),
@@ -218,6 +218,46 @@ class TestView:
             assert not view_of(trajectory).travels
             assert view_of(trajectory).size < 2
             assert abs(stage_of((trajectory,)).camera(29, 1.5).target[0]) < 1
+
+    @pytest.mark.parametrize("frame", [-1, 1])
+    @pytest.mark.parametrize("name", ["target", "target_ball", "goal"])
+    def test_goals_are_in_the_picture_with_what_leaves(self, name, frame):
+        """Whether the world carries them or a frame of their own, and though nothing else that stands is shown."""
+        positions = np.zeros((20, 2, 3))
+        positions[:, 0, 0] = 0.3 * np.arange(20)
+        ball = Geom("sphere", (0.5, 0, 0), 0)
+        goal = Geom("sphere", (0.5, 0, 0), frame, name=name, position=(-9.0, 0.0, 0.0))
+        view = view_of(body_of(positions, ball, goal))
+        assert not view.travels
+        assert view.middle == pytest.approx(((5.7 - 9.0) / 2, 0.0, 0.0))
+        assert view.elevation == pytest.approx(0.95)  # seen from above, all of it is flat
+        assert view_of(body_of(positions, ball, dataclasses.replace(goal, name="stone"))).travels
+        assert view_of(body_of(positions, ball, dataclasses.replace(goal, color=(1, 0, 0, 0)))).travels
+
+    def test_what_joints_move_is_followed_where_it_stays_too(self):
+        geoms = Geom("sphere", (0.5, 0, 0), 0), Geom("sphere", (0.5, 0, 0), 1), Geom("box", (9.0, 9.0, 0.1))
+        positions = np.array([[0.0, 0, 0], [2.0, 0, 0]]) + np.zeros((5, 2, 3))
+        positions[:, 1, 2] = 0.1 * np.arange(5)
+        unturned = np.tile([1.0, 0, 0, 0], (5, 2, 1))
+        for jointed, followed, middle in (((), [1], 2.0), ((0,), [0, 1], 1.0), ((0, 1), [0, 1], 1.0)):
+            trajectory = Trajectory3d(Body3d(geoms, jointed=jointed), positions, unturned, 0.1)
+            assert moving_frames(trajectory) == followed
+            assert followed_frames(trajectory, moving_frames(trajectory)) == followed
+            assert view_of(trajectory).middle[0] == pytest.approx(middle)
+
+    @pytest.mark.parametrize("aspect", [0.5, 1.0, 4 / 3])
+    @pytest.mark.parametrize("far", [0.1, 1.0, 30.0])
+    def test_one_steps_back_from_what_would_not_be_in_the_picture(self, far, aspect):
+        stage = stage_of([self.moved((0.05, 0.0, 0.0))])
+        middle = np.array([1.0, 2.0, 3.0])
+        points = middle + np.array([[far, -far, far], [0.0, 0.0, 0.0]])
+        seen = stage.seen_at(middle, points, aspect)
+        camera = seen.camera(0, aspect)
+        away = points - camera.place
+        for side in (camera.right, camera.up):
+            assert (np.abs(away @ side) <= 1.0001 * (away @ camera.forward) * (side @ side)).all()
+        assert seen.size == stage.size if far == 0.1 else seen.size >= stage.size
+        assert stage.seen_at(middle, points[:0], aspect).size == stage.size
 
     def test_what_is_not_drawn_is_not_followed(self):
         """A mesh, of which there is no picture, flies away from a ball that swings, or from one that stays."""

@@ -113,13 +113,17 @@ class Body3d:
         geoms: its solids.
         name: any text, such as the model's name.
         cords: its strings.
+        jointed: frames that joints move, even while they stay where they are; what else moves need not be told.
     """
 
     geoms: tuple[Geom, ...]
     name: str = ""
     cords: tuple[Cord, ...] = ()
+    jointed: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        jointed = (check_count(f"jointed[{i}]", frame, low=0) for i, frame in enumerate(self.jointed))
+        object.__setattr__(self, "jointed", tuple(jointed))
         for name, kind, what in (("geoms", Geom, "solids, each a Geom"), ("cords", Cord, "strings, each a Cord")):
             parts = tuple(getattr(self, name))
             for part in parts:
@@ -162,7 +166,7 @@ class Trajectory3d:
         name: any text, such as "seed 3".
 
     Raises:
-        ConfigError: if shapes disagree, a geom's or cord's frame does not exist, or a pose is not finite.
+        ConfigError: if shapes disagree, a frame that the body names does not exist, or a pose is not finite.
     """
 
     body: Body3d
@@ -186,6 +190,7 @@ class Trajectory3d:
         if self.contacts is not None:
             _check_shape("contacts.points", self.contacts.points, (shape[0], *np.shape(self.contacts.points)[1:]))
         frames = {f"geoms[{i}].frame": geom.frame for i, geom in enumerate(self.body.geoms)}
+        frames |= {f"jointed[{i}]": frame for i, frame in enumerate(self.body.jointed)}
         for i, cord in enumerate(self.body.cords):
             frames |= {f"cords[{i}].points[{n}]": frame for n, (frame, _) in enumerate(cord.points)}
         for name, frame in frames.items():

@@ -35,7 +35,7 @@ def body3d(model: Model, name: str = "") -> Body3d:
     """
     names, file = dict(model.names), model.of_file()
     geoms = _shown(_geoms(model, np.asarray(model.geom_rgba, np.float64), names["geom"]))
-    return Body3d(geoms, name, cords(file, file.tendon_rgba, names["tendon"], model.nbody - 1))
+    return Body3d(geoms, name, cords(file, file.tendon_rgba, names["tendon"], model.nbody - 1), _jointed(model))
 
 
 def compiled_body3d(compiled: Any, name: str = "") -> Body3d:
@@ -53,7 +53,7 @@ def compiled_body3d(compiled: Any, name: str = "") -> Body3d:
     names = [element_name(compiled, "geom", i) for i in range(compiled.ngeom)]
     tendons = [element_name(compiled, "tendon", i) for i in range(compiled.ntendon)]
     geoms = _shown(_geoms(compiled, colors(compiled, "geom"), names))
-    return Body3d(geoms, name, cords(compiled, colors(compiled, "tendon"), tendons, None))
+    return Body3d(geoms, name, cords(compiled, colors(compiled, "tendon"), tendons, None), _jointed(compiled))
 
 
 def poses(model: Model, qpos: Positions) -> tuple[Float[Array, "n 3"], Float[Array, "n 4"]]:
@@ -101,6 +101,15 @@ def contacts3d(f: Forward) -> tuple[Float[Array, "k 3"], Float[Array, "k 3"]]:
     forces = found.world_force * jnp.asarray(sides, found.world_force.dtype).reshape(-1, 1)
     active = found.active[:, None]
     return jnp.where(active, found.position, jnp.nan), jnp.where(active, forces, jnp.nan)
+
+
+def _jointed(model: Any) -> tuple[int, ...]:
+    """Returns the frames of bodies that have joints, or hang on one that has."""
+    moved = {int(body) for body in model.jnt_bodyid}
+    for body in range(1, model.nbody):
+        if int(model.body_parentid[body]) in moved:
+            moved.add(body)
+    return tuple(body - 1 for body in sorted(moved))
 
 
 def _geoms(model: Any, colors: Float[np.ndarray, "ngeom 4"], names: Sequence[str]) -> list[tuple[Geom, int]]:

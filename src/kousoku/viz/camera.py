@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
 
-from ..core.scene3d import Trajectory3d
-from .view3d import View, centre_of, followed_frames, is_floor, moving_frames, view_of
+from ..core.scene3d import Body3d, Trajectory3d
+from .view3d import View, centre_of, followed_frames, is_floor, is_level, moving_frames, view_of
 
 FIELD = math.radians(35.0)
 IN_A_ROW = 6
@@ -18,6 +18,10 @@ CALM, CALM_HEIGHT = 0.1, 0.5
 """Half the windows, in seconds, over which a camera that follows takes means."""
 MANY = (-0.5, 0.42)
 ASPECT_ONE = 1.1
+FOLLOWING, STANDING = 1.8, 1.55
+"""How far away, in the size of one environment, a camera stands that goes along with it, and one that does not."""
+BELOW = 0.1
+"""How far a floor that is only drawn lies below what it must not hide, in the size of one environment."""
 ROOM = 1.03
 """How much farther away the camera stands than from where several environments just fit."""
 
@@ -81,11 +85,25 @@ class Stage:
         target = np.mean(places, axis=0)
         azimuth, elevation = self.views[0].azimuth, max(view.elevation for view in self.views)
         if one:
-            distance = (1.8 if follows else 1.55) * self.size * max(1.0, ASPECT_ONE / aspect)
+            distance = (FOLLOWING if follows else STANDING) * self.size * max(1.0, ASPECT_ONE / aspect)
             return _camera(target, azimuth, elevation, distance, aspect)
         azimuth, elevation = MANY[0], max(MANY[1], elevation)
         distance = _fitting(np.array(places) - target, 0.5 * self.size, azimuth, elevation, aspect)
         return _camera(target, azimuth, elevation, ROOM * distance, aspect)
+
+    def below_grounds(self, body: Body3d) -> Stage:
+        """Returns it with a floor that hides none of a body's own level planes, too narrow to be floors themselves."""
+        hidden = [geom.position[2] for geom in body.geoms if is_level(geom) and geom.position[2] <= self.floor]
+        if not hidden or any(map(is_floor, body.geoms)):
+            return self
+        return replace(self, floor=min(hidden) - BELOW * self.size)
+
+    def seen_at(self, middle: Float[np.ndarray, "3"], points: Float[np.ndarray, "n 3"], aspect: float) -> Stage:
+        """Returns one environment with a camera that looks at a middle, from farther away where points need it."""
+        view = self.views[0]._replace(middle=tuple(middle.tolist()), travels=False)
+        distance = _fitting(points - middle, 0.0, view.azimuth, view.elevation, aspect) if len(points) else 0.0
+        size = max(self.size, distance / (STANDING * max(1.0, ASPECT_ONE / aspect)))
+        return replace(self, views=[view], size=size)
 
 
 def stage_of(trajectories: Sequence[Trajectory3d]) -> Stage:
@@ -100,7 +118,7 @@ def stage_of(trajectories: Sequence[Trajectory3d]) -> Stage:
     across, along = (columns - 1) / 2 * gap, (rows - 1) / 2 * 1.6 * gap
     offsets = [np.array([1.6 * gap * (k // columns) - along, k % columns * gap - across, 0.0]) for k in range(count)]
     floors = [geom.position[2] for one in trajectories for geom in one.body.geoms if is_floor(geom)]
-    floor = min(floors) if floors else min(view.low for view in views) - 0.1 * size
+    floor = min(floors) if floors else min(view.low for view in views) - BELOW * size
     paths = [_calmed(way, one.dt) for way, one in zip(ways, trajectories, strict=True)]
     return Stage(views, offsets, paths, size, floor)
 

@@ -20,6 +20,7 @@ FLAT, PLANAR = 0.3, 1e-4
 SHORTEST, DOWN = 1e-3, -0.999999
 FROM_ABOVE, FROM_FRONT, FROM_SIDE = 0.95, 0.3, 0.16
 OBLIQUE, ASIDE = -1.02, -1.3
+GOALS = ("target", "goal")
 
 
 class View(NamedTuple):
@@ -48,17 +49,20 @@ def view_of(trajectory: Trajectory3d) -> View:
     followed = followed_frames(trajectory, moving)
     solid = _solid(trajectory)
     figure = [geom for geom in solid if geom.frame in followed] or solid
+    goals = [geom for geom in solid if _is_goal(geom) and geom not in figure]
     knots = [knot for cord in trajectory.body.cords for knot in _knots(cord, followed)]
     if not figure:
         return View(1.0, False, (0.0, 0.0, 0.0), 0.0, OBLIQUE, FROM_FRONT)
-    spans = np.array([_box([*figure, *knots], trajectory, t) for t in times])
+    spans = np.array([_box([*figure, *goals, *knots], trajectory, t) for t in times])
     whole = np.array([spans[:, 0].min(axis=0), spans[:, 1].max(axis=0)])
     # What cords tie together may be far apart later.
     low, now = float(whole[0, 2]), max(map(_diagonal, spans)) if knots else _diagonal(spans[0])
-    still = [geom for geom in solid if geom not in figure and geom.frame not in moving]
+    still = [geom for geom in solid if geom not in figure and geom not in goals and geom.frame not in moving]
     arena = _box(still, trajectory, 0) if still else None
     if arena is not None and _diagonal(arena) < ROOMY * now and _is_inside(whole, arena, now):
         whole, travels = np.array([np.minimum(arena[0], whole[0]), np.maximum(arena[1], whole[1])]), False
+    elif goals:
+        travels = False  # who goes along with what moves leaves its goal behind
     else:
         way = centre_of(trajectory, followed)
         travels = float(np.linalg.norm(way - way[0], axis=1).max()) > FAR * now
@@ -77,6 +81,11 @@ def _solid(trajectory: Trajectory3d) -> list[Geom]:
     return [geom for geom in trajectory.body.geoms if geom.kind != "plane" and geom.color[3] > 0.0]
 
 
+def _is_goal(geom: Geom) -> bool:
+    """Returns whether its name says that it shows where something has to get, as in MuJoCo's files."""
+    return geom.name.split("_")[0] in GOALS
+
+
 def _knots(cord: Cord, followed: list[int]) -> list[Geom]:
     """Returns balls at a cord's points if it is tied to what is followed, so that all of it is in the picture."""
     if cord.color[3] == 0.0 or not any(frame in followed for frame, _ in cord.points):
@@ -85,9 +94,10 @@ def _knots(cord: Cord, followed: list[int]) -> list[Geom]:
 
 
 def moving_frames(trajectory: Trajectory3d) -> list[int]:
-    """Returns frames that are not always at the same place in the same direction."""
+    """Returns frames that joints move, and those that are not always at the same place in the same direction."""
     x, q = np.asarray(trajectory.positions), np.asarray(trajectory.quaternions)
-    return ((x != x[:1]).any(axis=(0, 2)) | (q != q[:1]).any(axis=(0, 2))).nonzero()[0].tolist()
+    changed = (x != x[:1]).any(axis=(0, 2)) | (q != q[:1]).any(axis=(0, 2))
+    return sorted({*trajectory.body.jointed, *changed.nonzero()[0].tolist()})
 
 
 def followed_frames(trajectory: Trajectory3d, moving: list[int]) -> list[int]:
@@ -108,10 +118,22 @@ def centre_of(trajectory: Trajectory3d, frames: list[int]) -> Float[np.ndarray, 
     return x[:, frames].mean(axis=1) if frames else np.zeros((len(x), 3))
 
 
+def corners_of(trajectory: Trajectory3d, frames: list[int], time: int) -> Float[np.ndarray, "n 3"]:
+    """Returns the corners of boxes around what some frames carry, and around goals."""
+    geoms = [geom for geom in _solid(trajectory) if geom.frame in frames or _is_goal(geom)]
+    boxes = [_box([geom], trajectory, time) for geom in geoms]
+    return np.array([corner for box in boxes for corner in itertools.product(*box.T)]).reshape(-1, 3)
+
+
+def is_level(geom: Geom) -> bool:
+    """Returns whether it is a plane, flat in the world."""
+    plane = geom.kind == "plane" and geom.frame == WORLD
+    return plane and float(matrices(np.array(geom.quaternion))[2, 2]) > 0.999
+
+
 def is_floor(geom: Geom) -> bool:
     """Returns whether it is drawn as a floor that fades into the distance: a large plane, flat in the world."""
-    wide = geom.kind == "plane" and geom.frame == WORLD and all(h == 0 or h >= ENDLESS for h in geom.size[:2])
-    return wide and float(matrices(np.array(geom.quaternion))[2, 2]) > 0.999
+    return is_level(geom) and all(h == 0 or h >= ENDLESS for h in geom.size[:2])
 
 
 def matrices(quaternions: Float[np.ndarray, "*n 4"]) -> Float[np.ndarray, "*n 3 3"]:

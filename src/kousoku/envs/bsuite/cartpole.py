@@ -80,6 +80,11 @@ class CartAndPole(Env):
     def rest(self) -> float:
         """The angle that a first state is near."""
 
+    @property
+    @abstractmethod
+    def may_hang(self) -> bool:
+        """Whether an episode goes on while the pole hangs."""
+
     @abstractmethod
     def observe(self, state: BsuiteCartPoleState) -> Array:
         """Returns what is observed."""
@@ -117,7 +122,8 @@ class CartAndPole(Env):
 
     def scene(self, state: BsuiteCartPoleState) -> Scene:
         """Draws the cart on its track."""
-        return cartpole_scene(float(state.body.x), float(state.body.theta), LENGTH, float(self.x_threshold))
+        x, theta, end = (float(n) for n in (state.body.x, state.body.theta, self.x_threshold))
+        return cartpole_scene(x, theta, LENGTH, end, may_hang=self.may_hang)
 
     def is_late(self, state: BsuiteCartPoleState) -> Bool[Array, ""]:
         """Returns whether the clock ends the episode."""
@@ -171,6 +177,11 @@ class BsuiteCartPole(CartAndPole):
     def rest(self) -> float:
         """The angle that a first state is near: upright."""
         return 0.0
+
+    @property
+    def may_hang(self) -> bool:
+        """Whether an episode goes on while the pole hangs: below a threshold of 0."""
+        return float(self.height_threshold) < 0.0
 
     def step(
         self, key: PRNGKeyArray, state: BsuiteCartPoleState, action: Int[Array, ""]
@@ -236,6 +247,11 @@ class BsuiteCartPoleSwingUp(CartAndPole):
     def rest(self) -> float:
         """The angle that a first state is near: hanging."""
         return math.pi
+
+    @property
+    def may_hang(self) -> bool:
+        """Whether an episode goes on while the pole hangs: it always does."""
+        return True
 
     def step(
         self, key: PRNGKeyArray, state: BsuiteCartPoleState, action: Int[Array, ""]

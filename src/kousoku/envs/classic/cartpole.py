@@ -133,7 +133,8 @@ class CartPole(Env):
 
     def scene(self, state: CartPoleState) -> Scene:
         """Draws the cart on its track."""
-        return cartpole_scene(float(state.x), float(state.theta), float(self.length), float(self.x_threshold))
+        x, theta, length, end = (float(n) for n in (state.x, state.theta, self.length, self.x_threshold))
+        return cartpole_scene(x, theta, length, end, may_hang=float(self.theta_threshold_radians) > 0.5 * math.pi)
 
     def _accelerations(self, state: CartPoleState, force: Scalar) -> tuple[Scalar, Scalar]:
         numbers = self.gravity, self.masscart, self.masspole, self.length

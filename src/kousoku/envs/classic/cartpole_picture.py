@@ -10,11 +10,17 @@ from ..drawing import ACCENT, AGENT, GROUND, INK, STEEL, paper
 MARGIN, CART, WHEEL, TRACK = 0.7, (0.6, 0.26), 0.085, 0.06
 
 
-def cartpole_scene(x: float, theta: float, length: float, x_threshold: float) -> Scene:
-    """Draws the pole, `2 length` long, and its cart; posts stand where the track ends. One unit is a metre."""
-    width, above = 2.0 * (x_threshold + MARGIN), 2.0 * length + 0.35
+def cartpole_scene(x: float, theta: float, length: float, x_threshold: float, may_hang: bool = False) -> Scene:
+    """Draws the pole, `2 length` long, and its cart; posts stand where the track ends. One unit is a metre.
+
+    Args:
+        x, theta, length, x_threshold: as in `CartPole`.
+        may_hang: whether the pole turns all around its axle, for which there is room on all sides then.
+    """
+    above = 2.0 * length + 0.35
     rail = above + CART[1] + 2 * WHEEL
-    height = rail + 0.45
+    beside, below = (max(MARGIN, above), max(0.45, above + above - rail)) if may_hang else (MARGIN, 0.45)
+    width, height = 2.0 * (x_threshold + beside), rail + below
     middle = width / 2.0
     ends = (middle - x_threshold, middle + x_threshold)
     background: tuple[Shape, ...] = (

@@ -22,6 +22,8 @@ STILL_FRAMES_PER_SECOND = 4
 STARTS = 8
 SLACK = 0.25
 """How far the middle of a robot may move, in its size, before the camera goes along."""
+SUNK = 0.02
+"""How far below the floor something may be, in a robot's size, before a floor that is only drawn sinks with it."""
 
 
 class StatePainter:
@@ -58,22 +60,30 @@ class StatePainter:
         return self._painter.draw(scene)
 
     def _solid(self, env: Any, state: Any) -> UInt8[np.ndarray, "H W 3"]:
-        """Draws bodies in space, seen as starts are; the camera goes along with what walks away."""
+        """Draws bodies in space, seen as starts are.
+
+        The camera goes along with what walks away, and steps back from what would not be in the picture.
+        """
         from ...viz.camera import stage_of
         from ...viz.render3d import Renderer
-        from ...viz.view3d import centre_of, followed_frames, moving_frames
+        from ...viz.view3d import centre_of, corners_of, followed_frames, is_floor, moving_frames
 
         if self._painter is None:
             starts = _trajectory(env, _starts(env))
             frames = followed_frames(starts, moving_frames(starts))
-            self._painter = stage_of([starts]), frames, centre_of(starts, frames).mean(axis=0)
+            stage = stage_of([starts]).below_grounds(starts.body)
+            self._painter = stage, frames, centre_of(starts, frames).mean(axis=0)
         stage, frames, home = self._painter
         now = _trajectory(env, jax.tree.map(lambda leaf: leaf[None], state))
         away = centre_of(now, frames)[0] - home
         far, view = float(np.linalg.norm(away)), stage.views[0]
-        moved = np.array(view.middle) + away * max(0.0, 1.0 - SLACK * view.size / max(far, 1e-9))
+        middle = home if view.travels else np.array(view.middle)
+        moved = middle + away * max(0.0, 1.0 - SLACK * view.size / max(far, 1e-9))
         renderer = Renderer([now], SIZE)
-        renderer.stage = dataclasses.replace(stage, views=[view._replace(middle=tuple(moved.tolist()), travels=False)])
+        stage = stage.seen_at(moved, corners_of(now, frames, 0), renderer.width / renderer.height)
+        low = renderer.stage.views[0].low
+        sinks = low < stage.floor - SUNK * view.size and not any(map(is_floor, now.body.geoms))
+        renderer.stage = dataclasses.replace(stage, floor=low) if sinks else stage
         return renderer.draw(0)
 
 

@@ -77,9 +77,10 @@ def frozen(value: Any) -> Any:
 
 
 def _body(told: dict[str, Any]) -> Body3d:
-    """Returns what a film shows; earlier versions knew no cords."""
+    """Returns what a film shows; earlier versions knew no cords, nor what joints move."""
     geoms = tuple(_thawed(Geom, geom) for geom in told["geoms"])
-    return Body3d(geoms, told["name"], tuple(_thawed(Cord, cord) for cord in told.get("cords", ())))
+    cords = tuple(_thawed(Cord, cord) for cord in told.get("cords", ()))
+    return Body3d(geoms, told["name"], cords, frozen(told.get("jointed", [])))
 
 
 def _scenes(backgrounds: Sequence[Any], frames: Sequence[Any]) -> tuple[scenes.Scene, ...]:
