@@ -8,7 +8,8 @@ from fresh_process import refusals
 from recorder import END, KEY, LIMIT, Life, begun, iteration, logged, on_two_devices, recorder, run
 from scipy.stats import chisquare
 
-from kousoku.collectors.replay import Replay
+from kousoku.collectors.replay import Replay, ReplayData
+from kousoku.collectors.rollouts import Rollouts
 from kousoku.collectors.slot import kernel_slots, plain_slots
 from kousoku.core.timestep import Transition
 
@@ -56,6 +57,16 @@ def test_what_is_kept_is_listed_oldest_first_as_it_was_made(iterations, first, f
     assert rows.obs.shape == (4, filled, 3)
     np.testing.assert_array_equal(rows.obs[:, :, 0], np.tile(np.arange(first, first + filled), (4, 1)))
     check_transitions(rows)
+    size = sum(leaf.nbytes for leaf in jax.tree.leaves(state.data.buffer))
+    assert recorder().learns_from.buffer_use(state.data, iterations) == (4 * filled, 40, size)
+
+
+@pytest.mark.parametrize(("iterations", "transitions"), [(0, 0), (1, 12), (8, 96), (9, 108), (2**40, 108)])
+def test_a_buffer_is_as_full_as_it_was_written_and_has_room_for_whole_iterations(iterations, transitions):
+    shapes = ReplayData({"obs": jax.ShapeDtypeStruct((4, 27, 3), jnp.float32)}, None)
+    replay = Replay(num_envs=4, num_steps=3, capacity=100)
+    assert replay.buffer_use(shapes, iterations) == (transitions, 108, 4 * 27 * 3 * 4)
+    assert Rollouts(4, 3).buffer_use(shapes, iterations) is None
 
 
 def test_what_is_kept_begins_in_the_midst_of_episodes_where_the_oldest_is_gone_or_clocks_began_apart():

@@ -67,6 +67,7 @@ def test_the_folder_holds_what_it_should(trained):
     assert facts["status"] == "finished"
     assert facts["versions"]["jax"]
     assert 0 < facts["memory"]["state_mib"] < facts["memory"]["process_peak_mib"]
+    assert "replay_buffer" not in facts
     lines = [json.loads(line) for line in (trained.path / "metrics.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines] == list(trained.curves["step"])
     assert len(lines[0]["points"]) == 2

@@ -81,6 +81,7 @@ def test_an_environment_of_ones_own_needs_no_options(write):
     assert "q_learning on Mine" in repr(ks.load(path))
 
 
+BUFFER = {"transitions": 5, "capacity": 5, "mib": 1.0}
 WRONG_FACTS = [
     *(("points", value) for value in (..., None, [], "x", ["x"], [{"learning_rate": "x"}])),
     *(("status", value) for value in (..., None)),
@@ -88,6 +89,7 @@ WRONG_FACTS = [
     *((name, None) for name in ("best_step", "memory", "started", "resumed_at", "versions", "device", "members")),
     *((name, "x") for name in ("members", "steps_per_second", "cut_evaluations", "time_limit", "episodes", "steps")),
     ("memory", {"state_mib": None}),
+    *(("replay_buffer", value) for value in (None, "x", {}, {"capacity": 5}, BUFFER | {"transitions": "x"})),
     ("trouble", 3),
 ]
 

@@ -263,6 +263,18 @@ class TestContent:
         groups = {group["title"]: dict(group["rows"]) for group in payload(record)["config"]}
         assert groups["Memory"] == {"training state": "0.0583 MiB", "peak of the process": "512 MiB"}
 
+    @pytest.mark.parametrize(
+        ("record", "name"), [(records.single, "replay buffer"), (records.grid, "replay buffer of each agent")]
+    )
+    def test_how_full_replay_buffers_are_is_told_after_the_memory_of_all(self, record, name):
+        found = record()
+        facts = found.facts | {"memory": {"state_mib": 2.0}}
+        use = {"transitions": 1000, "capacity": 5000, "mib": 0.15349}
+        for more, told in (({"replay_buffer": use}, {name: "1,000 of 5,000 transitions, 0.153 MiB"}), ({}, {})):
+            groups = payload(records.replaced(found, facts=facts | more))["config"]
+            rows = {group["title"]: dict(group["rows"]) for group in groups}["Memory"]
+            assert rows == {"training state": "2.00 MiB"} | told
+
     def test_what_was_swept_has_the_values_of_the_sweep(self):
         record = records.sweep()
         schedule = {"type": "Linear", "start": 0.9, "end": 0.0, "steps": 20_000}  # a preset's

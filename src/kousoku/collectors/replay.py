@@ -12,11 +12,21 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
 from ..compiler import kernel
-from ..core.collector import Collector, EpisodeEnd, EstimateSums, SlotFunctions, Steps, TrainState, largest_divisor
+from ..core.collector import (
+    BufferUse,
+    Collector,
+    EpisodeEnd,
+    EstimateSums,
+    SlotFunctions,
+    Steps,
+    TrainState,
+    largest_divisor,
+)
 from ..core.errors import ConfigError, check_flag, check_number, check_size
 from ..core.timestep import ReplayBatch, Transition
 from ..core.update_check import checked_update
 from ..ops.schedules import Linear, ScalarOrSchedule, check_schedule, counted, counted_before, value_at
+from ..ops.trees import tree_bytes
 from .acting import act_and_advance, are_staggered, begin_slots, slot_numbers
 from .estimates import RunningEstimates, begin, compare, counted_states
 from .n_step import n_step_transition, take
@@ -285,6 +295,10 @@ class Replay(Collector):
             return np.roll(np.asarray(kept), -(newest + 1), axis=1)[:, self.slot_capacity - filled :]
 
         return jax.tree.map(ordered, self.transitions_in(data))
+
+    def buffer_use(self, data: ReplayData, iterations: int) -> BufferUse:
+        filled = min(iterations * self.num_steps, self.slot_capacity)
+        return BufferUse(self.num_envs * filled, self.num_envs * self.slot_capacity, tree_bytes(data.buffer))
 
     def begun_before(self, iterations: int, time_limit: int | None) -> np.ndarray:
         if iterations * self.num_steps > self.slot_capacity:

@@ -128,6 +128,20 @@ class SlotFunctions(NamedTuple):
     shared: Any = ()
 
 
+class BufferUse(NamedTuple):
+    """The use that is made of a member's buffer of past transitions.
+
+    Attributes:
+        transitions: how many are in it.
+        capacity: how many fit in it.
+        size: bytes of memory that it takes, full or not.
+    """
+
+    transitions: int
+    capacity: int
+    size: int
+
+
 class Collector(eqx.Module):
     """The source of the data that an agent learns from: a value that the agent holds as `learns_from`.
 
@@ -275,6 +289,16 @@ class Collector(eqx.Module):
     def kept_transitions(self, data: Any, iterations: int) -> Transition:
         """Returns the transitions in the data after so many iterations, oldest first: [B, n, ...] as NumPy."""
         raise NotImplementedError(f"{type(self).__name__} keeps no transitions: {data} after {iterations} iterations")
+
+    def buffer_use(self, data: Any, iterations: int) -> BufferUse | None:
+        """Returns how full a buffer of past transitions is; None where there is none.
+
+        Args:
+            data: a member's, or its shapes.
+            iterations: how many were made.
+        """
+        del data, iterations
+        return None
 
     def begun_before(self, iterations: int, time_limit: int | None) -> np.ndarray:
         """Returns of each slot whether what `kept_transitions` lists of it begins in an episode's midst, [B].

@@ -118,7 +118,7 @@ def _config(record: RunRecord) -> list[dict[str, Any]]:
         *_groups(record, "Environment", "env", _with_swept(_env(config.pop("env", {})), of_env(swept))),
         ("Run", sources.marked(record, "run", rows("", config | _spacing(record)))),
         *((name, list(rows("", record.facts.get(name.lower(), {})))) for name in ("Versions", "Device")),
-        ("Memory", _memory(record.facts.get("memory", {}))),
+        ("Memory", [*_memory(record.facts.get("memory", {})), *_replay_buffer(record)]),
     ]
     named = [(title, [list(row) for row in group if row[0]]) for title, group in groups]
     return [{"title": title, "rows": group} for title, group in named if group]
@@ -142,6 +142,16 @@ def _spacing(record: RunRecord) -> dict[str, str]:
 
 def _memory(facts: Mapping[str, float]) -> Rows:
     return [(words, f"{short(float(facts[name]))} MiB") for name, words in MEMORY.items() if name in facts]
+
+
+def _replay_buffer(record: RunRecord) -> Rows:
+    """Returns how full the agents' replay buffers are, all alike; nothing where there are none."""
+    use = record.facts.get("replay_buffer")
+    if use is None:
+        return []
+    name = "replay buffer" if record.num_members == 1 else "replay buffer of each agent"
+    told = f"{int(use['transitions']):,} of {plural(int(use['capacity']), 'transition')}"
+    return [(name, f"{told}, {short(float(use['mib']))} MiB")]
 
 
 def _with_swept(settings: dict[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:

@@ -44,6 +44,11 @@ def _map_of(is_right: IsRight) -> IsRight:
     return lambda told: isinstance(told, dict) and all(map(is_right, told.values()))
 
 
+def _numbers(*names: str) -> IsRight:
+    """Returns what tells a map of numbers in which these names are."""
+    return lambda told: _map_of(_is_finite)(told) and set(names) <= told.keys()
+
+
 def _one_of(*kinds: IsRight) -> IsRight:
     return lambda told: any(is_right(told) for is_right in kinds)
 
@@ -73,6 +78,7 @@ HAPPENED: dict[str, IsRight] = {
     "started": _is_text,
     "resumed_at": _list_of(_is_whole),
     "memory": _map_of(_is_finite),
+    "replay_buffer": _numbers("transitions", "capacity", "mib"),
     **dict.fromkeys(("versions", "device"), _is_map),
 }
 """{a fact of a run: whether it is of the right kind}."""

@@ -33,7 +33,7 @@ from ..io.held_folder import HeldFolder
 from ..io.run_progress import RunProgress
 from ..io.tree_io import pick_member, to_arrays
 from ..metrics.metric_sums import MetricSums
-from ..population import Population
+from ..population import Population, first
 
 UNSEEN_STREAM = 0x756E7365
 
@@ -155,7 +155,9 @@ def collect(job: TrainJob, state: Any, progress: RunProgress, status: str, failu
     record = RunRecord(
         path=None if job.place is None else job.place.here,
         config=job.asked,
-        facts=_facts(job, progress) | {"status": status, "trouble": failure, "memory": provenance.memory(state)},
+        facts=_facts(job, progress)
+        | {"status": status, "trouble": failure, "memory": provenance.memory(state)}
+        | _replay_buffer(job, state, progress),
         points=job.config.points,
         member_seed=population.seed,
         member_point=population.point,
@@ -281,6 +283,16 @@ def _facts(job: TrainJob, progress: RunProgress) -> dict[str, Any]:
         "versions": provenance.versions(),
         "device": provenance.device() | {"count": progress.devices, "available": progress.available},
     }
+
+
+def _replay_buffer(job: TrainJob, state: TrainState, progress: RunProgress) -> dict[str, Any]:
+    """Returns, as a fact, how full the replay buffer of each member is, all alike; nothing where there is none."""
+    collector = job.agent.learns_from
+    use = collector.buffer_use(jax.eval_shape(first, state.data), progress.step // collector.iteration_steps)
+    if use is None:
+        return {}
+    told = {"transitions": use.transitions, "capacity": use.capacity, "mib": round(use.size / 2**20, 3)}
+    return {"replay_buffer": told}
 
 
 def config_json(agent: Agent, config: TrainConfig, env_config: dict[str, Any]) -> dict[str, Any]:
