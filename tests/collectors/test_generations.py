@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from forked import in_a_forked_process
 from fresh_process import refusals
 from rollouts import Walk, fast_jit, learned, leaves_equal, loop_of, of_member, sums_of
 
@@ -265,6 +266,41 @@ def test_cores_of_one_processor_share_a_kernel_and_other_devices_a_generation(di
 def test_two_devices_tell_the_same_bits(options):
     env = Walk()
     leaves_equal(learned(Told(**options), env, 4, devices=2), learned(Told(**options), env, 4, devices=1))
+
+
+FOUR = """
+import os
+os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=4"
+import json
+import jax, numpy as np
+import kousoku as ks
+from kousoku.ops.trees import is_key
+
+def learned(devices, agent, **options):
+    how = dict(steps=2000, record_every=500, eval_episodes=0, out="", progress=False)
+    run = ks.train(ks.make_agent(agent, **options), "Pendulum-v1", devices=devices, **how)
+    assert run.record.facts["device"]["count"] == devices
+    told = {name: curve for name, curve in run.curves.items() if name != "seconds"}
+    leaves = jax.tree.leaves((run.trained_member("member").state, told))
+    return [np.asarray(jax.random.key_data(x) if is_key(x) else x) for x in leaves]
+
+def same(agent, **options):
+    one, *more = (learned(devices, agent, **options) for devices in (1, 2, 4))
+    return [all(np.array_equal(a, b, equal_nan=True) for a, b in zip(one, other, strict=True)) for other in more]
+
+small = {"max_episode_steps": 40}
+print(json.dumps([
+    same("ars", num_directions=8, **small),
+    same("pgpe", population_size=16, episodes=2, num_envs=8, **small),
+    same("openai_es", population_size=16, **small),
+    same("sep_cma_es", population_size=16, **small),
+]))
+"""
+
+
+@pytest.mark.full("processes")
+def test_one_two_and_four_devices_learn_the_same_bits():
+    assert in_a_forked_process(FOUR) == [[True, True]] * 4
 
 
 @pytest.mark.full("covered")
