@@ -63,6 +63,7 @@ def with_entry(name: str, place: Any, value: float) -> dict[str, Any]:
     return {name: array}
 
 
+NOT_CLIPPED = "leave the row out, or give the space that has it"
 REFUSED = {
     "nan": (with_entry("obs", (4, 1), np.nan), "dataset.obs[4, 1]: got nan; use finite numbers"),
     "infinite": (with_entry("reward", 2, np.inf), "dataset.reward[2]: got inf; use finite numbers"),
@@ -70,8 +71,20 @@ REFUSED = {
         with_entry("reward", 2, 1e39),
         "dataset.reward[2]: got 1e+39; float32 holds numbers up to 3.4e+38; scale them",
     ),
-    "action": (with_entry("action", 1, 3), "dataset.action[1]: got 3; it is not in 0..2"),
-    "negative": (with_entry("action", 1, -1), "dataset.action[1]: got -1; it is not in 0..2"),
+    "action": (with_entry("action", 1, 3), f"dataset.action[1]: got 3; it is not in 0..2; {NOT_CLIPPED}"),
+    "negative": (with_entry("action", 1, -1), f"dataset.action[1]: got -1; it is not in 0..2; {NOT_CLIPPED}"),
+    "several actions": (
+        {"action": np.full((6, 2), 3), "action_space": ks.MultiDiscrete((4, 3))},
+        f"dataset.action[0, 1]: got 3; it is not in 0..n-1, n of (4, 3); {NOT_CLIPPED}",
+    ),
+    "counted observation": (
+        {"obs": np.full(6, 5), "next_obs": np.full(6, 5), "observation_space": ks.Discrete(5)},
+        f"dataset.obs[0]: got 5; it is not in 0..4; {NOT_CLIPPED}",
+    ),
+    "action of a box": (
+        {"action": np.full((6, 1), 2.0), "action_space": ks.Box(-1.0, 1.0, (1,))},
+        "dataset.action[0, 0]: got 2.0; it is not in [-1.0, 1.0]; clip it as the environment does",
+    ),
     "fraction": ({"action": np.zeros(6)}, "dataset.action: got 'float64'; give whole numbers"),
     "shape": ({"obs": np.zeros((6, 3))}, "dataset.obs: got [6, 3]; its shape has to be [6, 2]"),
     "short": ({"terminated": np.zeros(5, bool)}, "dataset.terminated: got 'bool[5]'; give truth values [6]"),

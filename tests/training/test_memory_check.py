@@ -1,6 +1,8 @@
 """The estimate of memory counts what is held at once."""
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -15,11 +17,11 @@ from kousoku.training.population import PointEnvs
 ENV = ks.make("CartPole-v1")
 
 
-def refusal(agent, memory, monkeypatch):
+def refusal(agent, memory, monkeypatch, env=ENV):
     """What is said where there are so many bytes of memory; None where they are enough."""
     monkeypatch.setattr(memory_check, "_memory", lambda: memory)
     try:
-        check_memory(agent, PointEnvs((ENV,), None, ENV), 1, Recording())
+        check_memory(agent, PointEnvs((env,), None, env), 1, Recording())
     except ConfigError as error:
         return str(error)
     return None
@@ -37,7 +39,7 @@ def test_candidates_count_as_data_as_noise_as_policies_and_once_an_episode(episo
     assert refusal(agent, int(1.1 * held), monkeypatch) is None
     said = refusal(agent, int(0.99 * held), monkeypatch)
     assert said is not None
-    assert said.startswith("population_size: got '64 candidates'; they need about ")
+    assert said.startswith("num_directions: got '64 candidates'; they need about ")
 
 
 @pytest.mark.full("covered")
@@ -76,3 +78,124 @@ def test_a_data_set_that_is_too_large_is_named_and_not_the_minibatches_of_it(mon
     said = refusal(agent, held, monkeypatch)
     assert said is not None
     assert said.startswith("dataset: got '4000 transitions'; they need about ")
+
+
+class Heavy(ks.Env):
+    """Nothing to see, and a state of 4000 bytes."""
+
+    time_limit: int | None = eqx.field(static=True, default=8)
+
+    @property
+    def observation_space(self):
+        return ks.Discrete(1)
+
+    @property
+    def action_space(self):
+        return ks.Discrete(2)
+
+    def reset(self, key):
+        return jnp.zeros(1000), ks.Timestep(jnp.int32(0), jnp.float32(0.0), jnp.array(False), jnp.array(False))
+
+    def step(self, key, state, action):
+        return state, self.reset(key)[1]
+
+
+PENDULUM, GRID, HEAVY = ks.make("Pendulum-v1"), ks.make("GridWorld-v0"), Heavy()
+MANY, FEW = {"capacity": 1000, "batch_size": 10**6}, {"batch_size": 100}
+LARGE = 2**20
+REFUSED = {
+    "minibatch": ("dqn", ENV, MANY, FEW, "batch_size: got 'a minibatch of 1000000 transitions'; they need more than "),
+    "minibatch of what is held": (
+        "dqn", ENV, {"capacity": 1000, "batch_size": 230_000}, FEW,
+        "batch_size: got 'a minibatch of 230000 transitions'; they need about ",
+    ),
+    "minibatches": ("sac", PENDULUM, MANY, FEW, "batch_size: got '8 minibatches of 1000000 transitions'; they need "),
+    "td3": ("td3", PENDULUM, MANY, FEW, "batch_size: got '8 minibatches of 1000000 transitions'; they need "),
+    "dagger": ("dagger", GRID, MANY, FEW, "batch_size: got '2 minibatches of 1000000 transitions'; they need "),
+    "ratio": (
+        "sac", PENDULUM, {"update_ratio": 20, "num_envs": 1024, "capacity": 1024}, {"update_ratio": "1/64"},
+        "update_ratio: got '20480 minibatches of 256 transitions'; they need ",
+    ),
+    "ratio of dagger": (
+        "dagger", GRID, {"update_ratio": 20, "num_envs": 1024, "capacity": 1024}, {"update_ratio": "1/64"},
+        "update_ratio: got '20480 minibatches of 128 transitions'; they need ",
+    ),
+    "ratio of dqn": (
+        "dqn", ENV, {"update_ratio": 20, "num_envs": 1024, "capacity": 1024}, {"update_ratio": "1/64"},
+        "update_ratio: got '20480 minibatches of 128 transitions'; they need ",
+    ),
+    "gradient steps": (
+        "dqn", ENV, {"gradient_steps": 10**5, "batch_size": 16, "capacity": 1000}, {"gradient_steps": 1},
+        "gradient_steps: got '100000 minibatches of 16 transitions'; they need ",
+    ),
+    "buffer": ("dqn", ENV, {"capacity": 10**6, "batch_size": 20_000}, {"capacity": 1000}, "capacity: got '1000000 tr"),
+    "least buffer": (
+        "dqn", ENV, {"capacity": LARGE, "num_envs": LARGE}, {"num_envs": 8, "capacity": 1000},
+        "num_envs: got '1048576 environments x 1 steps'; they need ",
+    ),
+    "steps": ("ppo", ENV, {"num_envs": 8, "num_steps": LARGE}, {"num_steps": 8}, "num_steps: got '8 environments x 1"),
+    "environments": ("ppo", ENV, {"num_envs": LARGE, "num_steps": 8}, {"num_envs": 8}, "num_envs: got '1048576 envir"),
+    "pqn": ("pqn", ENV, {"num_envs": 8, "num_steps": LARGE}, {"num_steps": 8}, "num_steps: got '8 environments x 1048"),
+    "states": (
+        "dqn", HEAVY, {"num_envs": 2048, "capacity": 10_000}, {"num_envs": 8},
+        "num_envs: got '2,048 environments'; they need about 0.0153 GiB of 0.00931 GiB; use fewer",
+    ),
+    "states of rollouts": (
+        "ppo", HEAVY, {"num_envs": 2048, "num_steps": 4096}, {"num_envs": 8, "num_steps": 8}, "num_steps: got '2048 "),
+}  # fmt: skip
+
+
+@pytest.mark.by_default("minibatches", "gradient steps", "steps", "states")
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_takes_the_memory_is_named_and_less_of_it_fits(name, monkeypatch):
+    agent_id, env, options, less, said = REFUSED[name]
+
+    def refused(**options):
+        agent = ks.make_agent(agent_id, hidden=(4,), **options).taught_in(env).for_env(env.spec)
+        return refusal(agent, 10_000_000, monkeypatch, env)
+
+    assert str(refused(**options)).startswith(said)
+    assert refused(**options | less) is None
+
+
+STRATEGIES = {
+    "ars": ("num_directions", 2),
+    "openai_es": ("population_size", 2),
+    "pgpe": ("population_size", 2),
+    "sep_cma_es": ("population_size", 4),
+}
+
+
+@pytest.mark.by_default("ars")
+@pytest.mark.parametrize("agent_id", STRATEGIES)
+def test_a_strategy_names_what_it_has_and_its_network_where_the_fewest_candidates_do_not_fit(agent_id, monkeypatch):
+    field, fewest = STRATEGIES[agent_id]
+
+    def refused(memory, count, **options):
+        agent = ks.make_agent(agent_id, **{field: count}, **options)
+        return str(refusal(agent.for_env(ENV.spec), memory, monkeypatch))
+
+    network = {"hidden": (300, 300)}  # 92,402 parameters, of which each candidate takes five times 4 bytes
+    many = 128 if agent_id == "ars" else 64
+    assert refused(20_000_000, 64, **network).startswith(f"{field}: got '{many} candidates'; they need about ")
+    assert refused(20_000_000, fewest, **network) == "None"
+    for count in (fewest, 64):
+        said = refused(4_000_000, count, **network)
+        assert said.startswith(f"agent: got '{type(ks.make_agent(agent_id)).__name__}'; learning it needs about ")
+        assert said.endswith("; use a smaller network")
+    assert refused(20_000_000, fewest, episodes=64, **network).startswith("episodes: got '64 episodes of each of ")
+
+
+@pytest.mark.parametrize(
+    ("agent_id", "options", "field"),
+    [
+        ("ars", {"num_directions": 3, "episodes": 6}, "num_directions"),
+        ("ars", {"num_directions": 3, "episodes": 7}, "episodes"),
+        ("ars", {"num_directions": 2, "episodes": 2}, "episodes"),
+        ("pgpe", {"population_size": 2, "episodes": 2}, "episodes"),
+        ("pgpe", {"population_size": 4, "episodes": 2}, "population_size"),
+        ("evosax", {"population_size": 8}, "population_size"),
+    ],
+)
+def test_what_there_can_be_fewer_of_is_named(agent_id, options, field):
+    assert ks.make_agent(agent_id, **options).learns_from.size[0] == field

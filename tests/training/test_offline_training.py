@@ -95,7 +95,7 @@ def test_what_cannot_be_learned_from_is_refused():
     other = dataclasses.replace(pendulum(), action_space=narrow)
     with pytest.raises(ks.ConfigError, match="dataset's action space"):
         ks.train("bc", "Pendulum-v1", dataset=other, steps=10, out="")
-    with pytest.raises(ks.ConfigError, match="policy: got 'stochastic'; use 'normal' or 'deterministic'"):
+    with pytest.raises(ks.ConfigError, match="policy: got 'stochastic'; use 'normal', or for a Box 'deterministic'"):
         ks.train("bc", "Pendulum-v1", dataset=pendulum(), policy="stochastic", steps=10, out="")
     with pytest.raises(ks.ConfigError, match="record: got 'info'"):
         ks.train("bc", "Pendulum-v1", dataset=pendulum(), record=["info"], steps=10, out="")
@@ -161,6 +161,30 @@ def test_a_policy_of_another_kind_is_named_as_it_was_given():
     for id, kind in (("td3_bc", "stochastic"), ("sac", "deterministic")):
         with pytest.raises(ks.ConfigError, match=f"^policy: got '{kind}'; this agent learns a policy of the kind"):
             ks.make_agent(id, policy=kind, hidden=(4,)).init(PENDULUM.spec, jax.random.key(0))
+
+
+@pytest.mark.parametrize(
+    ("id", "fits"),
+    [("bc", ["normal"]), ("iql", ["stochastic", "normal"]), ("sac", ["stochastic", "normal"]), ("dagger", ["normal"])],
+)
+def test_one_action_without_a_probability_is_refused_as_a_policy_where_actions_are_discrete(id, fits):
+    spec = ks.make("GridWorld-v0").spec
+
+    def begun(policy):
+        return ks.make_agent(id, policy=policy, hidden=(4,)).init(spec, jax.random.key(0))
+
+    instead = "'normal'" if id == "bc" else "'stochastic' or 'normal'"
+    said = f"^policy: got 'deterministic'; use {instead}; one action without a probability is for a Box$"
+    with pytest.raises(ks.ConfigError, match=said):
+        begun("deterministic")
+    for policy in fits:
+        begun(policy)
+
+
+@pytest.mark.parametrize("id", ["td3", "td3_bc"])
+def test_agents_that_only_learn_in_a_box_name_the_action_space(id):
+    with pytest.raises(ks.ConfigError, match=r"^action space: got 'Discrete"):
+        ks.make_agent(id, policy="deterministic", hidden=(4,)).init(ks.make("GridWorld-v0").spec, jax.random.key(0))
 
 
 def test_an_environment_made_in_python_is_given_with_the_run_to_begin_with(tmp_path):

@@ -102,6 +102,8 @@ class Generations(Collector):
         max_episode_steps: where an episode is cut, if the environment's own time limit does not cut it before.
         starts: how many candidates begin their episodes in ways of their own: candidate i + starts begins as candidate
             i does. P/2 for antithetic pairs, 1 for all alike; None for P.
+        candidates_by: the agent's field that says how many candidates there are, for messages.
+        fewest: candidates that the agent needs at least, for messages.
 
     References:
         Salimans et al., Evolution strategies as a scalable alternative to reinforcement learning, arXiv:1703.03864.
@@ -114,6 +116,8 @@ class Generations(Collector):
     episodes: int = eqx.field(static=True, default=1)
     max_episode_steps: int = eqx.field(static=True, default=1000)
     starts: int | None = eqx.field(static=True, default=None)
+    candidates_by: str = eqx.field(static=True, default="population_size")
+    fewest: int = eqx.field(static=True, default=1)
 
     def __check_init__(self) -> None:
         for name in ("population_size", "num_envs", "episodes", "max_episode_steps"):
@@ -170,7 +174,15 @@ class Generations(Collector):
 
     @property
     def size(self) -> tuple[str, str]:
-        return "population_size", f"{self.population_size} candidates"
+        candidates = f"{self.population_size} candidates"
+        if self.episodes > self.population_size or self.population_size <= self.fewest:
+            return "episodes", f"{plural(self.episodes, 'episode')} of each of {candidates}"
+        return self.candidates_by, candidates
+
+    @property
+    def least_share(self) -> float:
+        """The part that the fewest candidates of one episode each need: see `held_beside`, and the data count twice."""
+        return self.fewest / self.population_size * (4 + 1) / (4 + self.episodes)
 
     def check_agent(self, agent: Any, spec: EnvSpec) -> None:
         if not has_own_methods(agent, self, ASKED):

@@ -94,6 +94,7 @@ class Replay(Collector):
         normalise_rewards: whether rewards of minibatches are divided by the scale of discounted returns so far, see
             `scale_of`; the buffer keeps them as they are. It needs the `discount`.
         return_limit: the largest that a return is then.
+        gradient_steps_by: the agent's field that says how many gradient steps there are, for messages.
 
     References:
         Lin, Self-improving reactive agents based on reinforcement learning, planning and teaching (1992).
@@ -116,6 +117,7 @@ class Replay(Collector):
     staggered: bool = eqx.field(static=True, default=True)
     normalise_rewards: bool = eqx.field(static=True, default=False)
     return_limit: float | Float[Array, ""] | None = 5.0
+    gradient_steps_by: str = eqx.field(static=True, default="gradient_steps")
 
     def __check_init__(self) -> None:
         for name in ("num_envs", "num_steps", "capacity", "batch_size", "gradient_steps", "n_step"):
@@ -152,6 +154,12 @@ class Replay(Collector):
 
     @property
     def size(self) -> tuple[str, str]:
+        if self.gradient_steps * self.batch_size > self.slot_capacity * self.num_envs:
+            drawn = "a minibatch" if self.gradient_steps == 1 else f"{self.gradient_steps} minibatches"
+            field = "batch_size" if self.batch_size >= self.gradient_steps else self.gradient_steps_by
+            return field, f"{drawn} of {self.batch_size} transitions"
+        if self.slot_capacity == self.num_steps:  # as few as these environments make at once
+            return "num_envs", super().size[1]
         return "capacity", f"{self.capacity} transitions"
 
     @property

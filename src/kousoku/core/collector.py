@@ -229,7 +229,13 @@ class Collector(eqx.Module):
     @property
     def size(self) -> tuple[str, str]:
         """The field that makes it large, and its size in words: for messages about memory and length."""
-        return "num_envs", f"{self.num_envs} environments x {self.num_steps} steps"
+        larger = "num_envs" if self.num_envs >= self.num_steps else "num_steps"
+        return larger, f"{self.num_envs} environments x {self.num_steps} steps"
+
+    @property
+    def least_share(self) -> float:
+        """The part of its memory that it needs however small its `size` is made: 0 for next to nothing."""
+        return 0.0
 
     def num_devices(self, available: int) -> int:
         """Returns among how many of the available devices the slots of one member are divided by default.

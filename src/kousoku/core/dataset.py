@@ -242,7 +242,9 @@ def _in_space(name: str, space: Space, given: Any, count: int) -> Any:
     else:
         inside = (array >= 0) & (array < np.asarray(space.n if isinstance(space, Discrete) else space.nvec))
     if name.startswith("dataset.action") or not isinstance(space, Box):  # bounds of observations are often wrong
-        _refuse_first(name, array, inside, f"it is not in {_bounds(space)}; clip it as the environment does")
+        others = "leave the row out, or give the space that has it"  # counted ones would become others by clipping
+        fix = "clip it as the environment does" if isinstance(space, Box) else others
+        _refuse_first(name, array, inside, f"it is not in {_bounds(space)}; {fix}")
     return array
 
 

@@ -133,6 +133,7 @@ class ActorQConfig:
         Raises:
             ConfigError: where the config does not fit the spaces.
         """
+        check_policy_fits(action_space, self.policy, "'stochastic' or 'normal'")
         space = check_learnable(action_space, self.policy)
         atoms = atoms_of(self)
         if atoms is not None and isinstance(space, Discrete):
@@ -247,6 +248,21 @@ def check_learnable(space: Space, policy: str, recorded: bool = False) -> Box | 
     instead = f"{BOUNDED} in the environment and the data" if recorded else f"{BOUNDED}, or 'ppo'"
     check_bounded("action space", shorten(space), instead, space)
     return space
+
+
+def check_policy_fits(space: Space, policy: str, others: str) -> None:
+    """Refuses a policy that was asked for and gives one action, where that is Discrete.
+
+    Args:
+        space: where actions lie.
+        policy: one of `ACTORS`.
+        others: what is advised.
+
+    Raises:
+        ConfigError: naming the policy.
+    """
+    if isinstance(space, Discrete) and policy == "deterministic":
+        raise ConfigError("policy", policy, f"use {others}; one action without a probability is for a Box")
 
 
 def check_actor_q(

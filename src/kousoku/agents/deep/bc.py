@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError
 from ...core.timestep import ReplayBatch
-from ...nn.actor_q import ActorQ, ActorQConfig
+from ...nn.actor_q import ActorQ, ActorQConfig, check_policy_fits
 from ...nn.batch_renorm import with_statistics
 from ...ops.across import mean_over
 from ...ops.distributions import Categorical, Distribution
@@ -48,9 +48,13 @@ class BC(OfflineAgent):
     def policy(self) -> str:
         kind = self.network.policy if isinstance(self.network, ActorQConfig) else "normal"
         if kind == "stochastic":
-            fix = "use 'normal' or 'deterministic': a squashed normal has no density at the bounds, where actions lie"
-            raise ConfigError("policy", kind, fix)
+            why = "a squashed normal has no density at the bounds, where actions lie"
+            raise ConfigError("policy", kind, f"use 'normal', or for a Box 'deterministic': {why}")
         return kind
+
+    def init(self, spec: EnvSpec, key: PRNGKeyArray) -> OfflineState:
+        check_policy_fits(spec.action_space, self.policy, "'normal'")
+        return super().init(spec, key)
 
     def beside(self, network: ActorQ, spec: EnvSpec, key: PRNGKeyArray) -> dict[str, Any]:
         return {}

@@ -111,7 +111,8 @@ class DAgger(Agent):
     @property
     def learns_from(self) -> Replay:
         num_steps, gradient_steps = steps_of_ratio(self.update_ratio, check_size("num_envs", self.num_envs))
-        return Replay(self.num_envs, num_steps, self.capacity, self.batch_size, gradient_steps, self.learning_starts)
+        sizes = (self.num_envs, num_steps, self.capacity, self.batch_size, gradient_steps, self.learning_starts)
+        return Replay(*sizes, gradient_steps_by="update_ratio")
 
     def taught_in(self, env: Env) -> DAgger:
         """Returns the agent with its expert: the optimal policy of the environment, if none is given.

@@ -18,12 +18,13 @@ def replay_of(agent: Any, num_steps: int, gradient_steps: int, more: tuple[str, 
     """Returns the buffer that an agent's fields ask for, with the sizes of a round; it checks those that are static.
 
     Args:
-        agent: whose fields have the names `SHARED`.
+        agent: whose fields have the names `SHARED`, and `update_ratio`.
         num_steps, gradient_steps: of a round.
         more: names that only some agents have.
     """
     fields = {name: getattr(agent, name) for name in (*SHARED, *more)}
-    return Replay(num_steps=num_steps, gradient_steps=gradient_steps, **fields)
+    by = "gradient_steps" if agent.update_ratio is None else "update_ratio"
+    return Replay(num_steps=num_steps, gradient_steps=gradient_steps, gradient_steps_by=by, **fields)
 
 
 def check_priorities(agent: Any) -> None:

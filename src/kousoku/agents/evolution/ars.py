@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -39,6 +39,9 @@ class ARS(MirroredStrategy):
         Mania, Guy and Recht, Simple random search provides a competitive approach to reinforcement learning,
         arXiv:1803.07055, algorithm 2.
     """
+
+    candidates_by: ClassVar[str] = "num_directions"
+    fewest: ClassVar[int] = 4
 
     num_directions: int = eqx.field(static=True, default=32)
     top_directions: int | None = eqx.field(static=True, default=None)

@@ -58,7 +58,7 @@ class Evosax(EvolutionStrategy):
     strategy_params: tuple[tuple[str, float], ...] = eqx.field(static=True, default=(), converter=_pairs)
 
     def __check_init__(self) -> None:
-        check_size("population_size", self.population_size, low=2)
+        check_size("population_size", self.population_size, low=self.fewest)
         name = self.strategy
         if not isinstance(name, type) and not (isinstance(name, str) and name.isidentifier() and not name.islower()):
             raise ConfigError("strategy", name, "use a class of evosax.algorithms, or its name, such as 'CMA_ES'")

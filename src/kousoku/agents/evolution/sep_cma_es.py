@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -76,11 +76,13 @@ class SepCMAES(EvolutionStrategy):
         Hansen, The CMA evolution strategy: a tutorial, arXiv:1604.00772, appendix A (without negative weights).
     """
 
+    fewest: ClassVar[int] = 4
+
     population_size: int = eqx.field(static=True, default=64)
     noise_std: float | Array = 0.1
 
     def __check_init__(self) -> None:
-        check_size("population_size", self.population_size, low=4)
+        check_size("population_size", self.population_size, low=self.fewest)
         check_number("noise_std", self.noise_std, low=0, open_low=True, open_high=True)
 
     @property

@@ -2,7 +2,7 @@
 
 import dataclasses
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -67,6 +67,11 @@ class EvolutionStrategy(Agent):
         observation_limit: scaled observations are clipped to +- this.
     """
 
+    candidates_by: ClassVar[str] = "population_size"
+    """The field that says how many candidates there are."""
+    fewest: ClassVar[int] = 2
+    """Candidates that there are at least."""
+
     num_envs: int | None = eqx.field(static=True, default=None)
     episodes: int = eqx.field(static=True, default=1)
     max_episode_steps: int | None = eqx.field(static=True, default=None)
@@ -116,7 +121,8 @@ class EvolutionStrategy(Agent):
 
     def _generations(self, limit: int) -> Generations:
         most = self.candidates * self.episodes
-        return Generations(self.candidates, self.num_envs or most, self.episodes, limit, self.starts)
+        sizes = (self.candidates, self.num_envs or most, self.episodes, limit, self.starts)
+        return Generations(*sizes, candidates_by=self.candidates_by, fewest=self.fewest)
 
     def for_env(self, spec: EnvSpec) -> "EvolutionStrategy":
         """Returns the strategy with the environment's time limit, where it has none of its own or a longer one."""

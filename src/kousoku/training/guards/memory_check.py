@@ -7,12 +7,13 @@ import os
 import jax
 
 from ...core.agent import Agent
+from ...core.collector import TrainState
 from ...core.env import Env
 from ...core.errors import ConfigError
 from ...core.words import plural
 from ...ops.trees import tree_bytes
 from ..config import MAX_SEED
-from ..loop.iteration import shapes_of
+from ..loop.iteration import Shapes, shapes_of
 from ..metrics.metric_sums import Recording
 from ..population import PointEnvs
 
@@ -28,14 +29,14 @@ def check_memory(agent: Agent, envs: PointEnvs, members: int, recording: Recordi
     """
     total, env = _memory(), envs.by_point[0]
     _check_samples(agent, env, total)
-    carried, beside = _member_bytes(agent, env, recording)
-    bytes_each = 2 * (carried + envs.bytes_each) + beside + 256
+    shapes = shapes_of(agent, env, recording)
+    bytes_each = _member_bytes(agent, shapes) + 2 * envs.bytes_each + 256
     recorded = tree_bytes(agent.learns_from.shared)
     room = 0.8 * total - recorded
     if members > MAX_SEED or members * bytes_each > room:
         fits = min(max(int(room / bytes_each), 0), MAX_SEED)
         if not fits:
-            raise _too_large(agent, env, recorded + bytes_each, total)
+            raise _too_large(agent, shapes.state, recorded + bytes_each, total)
         need = f"about {members * bytes_each / 2**30:.3g} GiB of {total / 2**30:.3g} GiB"
         raise ConfigError("seeds x sweep", plural(members, "agent"), f"they need {need}; use at most {fits}")
 
@@ -88,18 +89,22 @@ def _check_samples(agent: Agent, env: Env, total: int) -> None:
         raise _too_many(agent, f"more than {least / 2**30:.3g} GiB")
 
 
-def _too_large(agent: Agent, env: Env, need: int, total: int) -> ConfigError:
-    """Returns the refusal of what the agent learns from or of itself, if either alone is too much; else of its
-    collector.
+def _too_large(agent: Agent, state: TrainState, need: int, total: int) -> ConfigError:
+    """Returns the refusal of what the agent learns from, of its environments if most of the need is theirs, or of
+    itself if it is too large with the least to learn from; else of its collector.
     """
     shared = jax.tree.leaves(agent.learns_from.shared)
     if tree_bytes(shared) > 0.5 * total:
         fix = f"they need about {tree_bytes(shared) / 2**30:.3g} GiB of {total / 2**30:.3g} GiB; use fewer"
         return ConfigError("dataset", f"{len(shared[0])} transitions", fix)
-    state = jax.eval_shape(lambda key: agent.init(env.spec, key), jax.eval_shape(lambda: jax.random.key(0)))
-    alone = 2 * tree_bytes(state)
-    if alone > 0.5 * total:
-        fix = f"learning it needs about {alone / 2**30:.3g} GiB of {total / 2**30:.3g} GiB; use a smaller network"
+    num_envs, slots = agent.learns_from.num_envs, 2 * tree_bytes((state.slots, state.carry))
+    if num_envs > 1 and slots > 0.5 * need:
+        fix = f"they need about {slots / 2**30:.3g} GiB of {total / 2**30:.3g} GiB; use fewer"
+        return ConfigError("num_envs", plural(num_envs, "environment"), fix)
+    alone = 2 * tree_bytes(state.agent)
+    least = alone + agent.learns_from.least_share * (need - alone)
+    if alone > 0.5 * total or least > 0.8 * total:
+        fix = f"learning it needs about {least / 2**30:.3g} GiB of {total / 2**30:.3g} GiB; use a smaller network"
         return ConfigError("agent", type(agent).__name__, fix)
     return _too_many(agent, f"about {need / 2**30:.3g} GiB")
 
@@ -109,11 +114,13 @@ def _too_many(agent: Agent, need: str) -> ConfigError:
     return ConfigError(field, size, f"they need {need}; use fewer")
 
 
-def _member_bytes(agent: Agent, env: Env, recording: Recording) -> tuple[int, int]:
-    """Returns the bytes of what a member carries and collects in an iteration, and of what it computes from that."""
-    state, data, steps = shapes_of(agent, env, recording)
+def _member_bytes(agent: Agent, shapes: Shapes) -> int:
+    """Returns the bytes of what a member carries and collects in an iteration, twice, and of what it computes from
+    that.
+    """
+    state, data, steps = shapes
     beside = agent.learns_from.held_beside(data, state.data)
-    return tree_bytes((state, data, steps.info, steps.end)), tree_bytes(beside)
+    return 2 * tree_bytes((state, data, steps.info, steps.end)) + tree_bytes(beside)
 
 
 def _memory() -> int:
