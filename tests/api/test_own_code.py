@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -72,11 +73,11 @@ print(json.dumps(told))
 """
 
 
-def told(folder: Path, *commands: str) -> list[tuple[int, str, str]]:
+def told(folder: Path, *commands: str, **environment: str) -> list[tuple[int, str, str]]:
     """(exit status, output, errors) of each command, in one process that works in the folder."""
     words = [command.split() for command in commands]
     script = f"import json, os\nos.chdir({str(folder)!r})\nCOMMANDS = json.dumps({words!r})\n{SHELL}"
-    return in_a_forked_process(script)
+    return in_a_forked_process(script, environment)
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +122,15 @@ def test_a_run_folder_imports_nothing_and_says_what_to_do(folder, trained_and_mo
         "kousoku: env: got 'Walk-v0'; "
         "code of one's own registered it: import that first, in the shell by --import FILE\n"
     )
+
+
+def test_a_file_that_starts_jax_leaves_no_core_out(folder):
+    """Arrays at the top of a file start JAX: it has been told of all cores before."""
+    (folder / "arrays.py").write_text("import jax\nCOUNT = jax.device_count()\nprint(COUNT, 'devices')\n")
+    (trained,) = told(folder, "train q_learning GridWorld-v0 --steps 20 --out short --import arrays.py", XLA_FLAGS="")
+    assert trained[0] == 0, trained
+    assert f"{len(os.sched_getaffinity(0))} devices" in trained[1]
+    assert "JAX has started" not in trained[2]
 
 
 WRONG = {

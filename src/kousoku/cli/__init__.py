@@ -38,6 +38,8 @@ COMMANDS = {
     "completion": "print a script that completes what is typed in bash, zsh or fish",
     "doctor": "show versions, devices, caches and known problems",
 }
+LEARNING = ("train", "sweep", "resume")
+"""Commands that use all cores."""
 
 # A module named like a builtin would hide it here once it is imported.
 MODULES = {"list": "catalogue"}
@@ -65,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise ConfigError("command", words[0], _meant(words[0]))
         with left_to_caller(), platforms_checked(), on_one_line():
             command = importlib.import_module(f".{MODULES.get(words[0], words[0])}", __name__)
-            status = command.run([*words[1:], *_imported(named)])
+            status = command.run([*words[1:], *_imported(named, words[0] in LEARNING)])
             if sys.stdout is not None and not sys.stdout.closed:
                 sys.stdout.flush()  # here, where a pipe that was closed is known to be no fault
             return status
@@ -110,12 +112,18 @@ def _split(words: list[str]) -> tuple[list[str], list[str]]:
     return others, named
 
 
-def _imported(named: list[str]) -> list[str]:
-    """Imports a person's own files and modules; returns the words that name them, for the record of the run."""
+def _imported(named: list[str], learns: bool) -> list[str]:
+    """Imports a person's own files and modules; returns the words that name them, for the record of the run.
+
+    Where it learns, JAX is given all cores before: a file that makes an array starts JAX, and then it is too late.
+    """
     if not named:
         return []
-    from .own_code import import_all  # imported here: most commands have none
+    from ..training.devices import use_all_cores  # imported here: most commands have none
+    from .own_code import import_all
 
+    if learns:
+        use_all_cores()
     return [word for name in import_all(named) for word in (IMPORT, name)]
 
 

@@ -43,6 +43,7 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
     if len(ids) < 2:
         _show_help(name, what, ids, rest)
     agent_id, env_id = ids
+    use_all_cores()  # before options are listed, for which an environment of another library is made
     chosen = preset(agent_id, env_id)
     if chosen.options or chosen.steps:
         whose = "Tuned defaults" if chosen.source is None else f"Defaults {chosen.word}"
@@ -111,7 +112,6 @@ def _train(agent_id: str, env_id: str, **arguments: Any) -> int:
     from .. import api
     from .notices import end
 
-    use_all_cores()
     return end(api.train(agent_id, env_id, **arguments))
 
 
