@@ -212,7 +212,8 @@ def test_a_choice_is_suggested():
         check_choice, "Windoww", ["index", "window"]
     )
     assert "; use one of 'index', 'window'" in refusal(check_choice, "zzz", ["index", "window"])
-    assert "; use one of 'index', 'window'" in refusal(check_choice, None, ["index", "window"])
+    for other in (None, 3, ["index"], np.zeros(2), jnp.zeros(2)):
+        assert "; use one of 'index', 'window'" in refusal(check_choice, other, ["index", "window"])
 
 
 def test_the_first_unknown_key_is_named():

@@ -276,6 +276,13 @@ def test_options_of_no_use_are_told_in_one_line(id, options, told):
     assert "\n" not in str(caught.value)
 
 
+def test_craftax_takes_its_own_alone():
+    pytest.importorskip("craftax")
+    gymnax = pytest.importorskip("gymnax")
+    with pytest.raises(ks.ConfigError, match=r"^env: got 'MountainCar'; give one of Craftax's; ks.from_gymnax takes"):
+        ks.from_craftax(*gymnax.make("MountainCar-v0"))
+
+
 def test_playgrounds_episode_length_is_the_time_limit():
     assert made("playground:CartpoleBalance", episode_length=5).time_limit == 5
     assert made("playground:CartpoleBalance", episode_length=5, time_limit=7).time_limit == 7

@@ -231,7 +231,7 @@ def check_flag(field: str, value: Any) -> bool:
 def check_choice(field: str, value: Any, choices: Iterable[str]) -> None:
     """Refuses a word that is not among the choices, and suggests the nearest one."""
     known = list(choices)
-    if value in known:
+    if isinstance(value, str) and value in known:
         return
     close = nearest(value, known, 1) if isinstance(value, str) else []
     hint = f"did you mean {close[0]!r}? " if close else ""

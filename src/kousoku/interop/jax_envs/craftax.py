@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import jax
 import numpy as np
 
-from ...core.errors import check_keys
+from ...core.errors import ConfigError, check_keys
 from ...core.scene import Scene
 from .foreign import check_id, imported, recipe, their_promotion
-from .gymnax import GymnaxEnv, numbers_of, replaced, wrapped
+from .gymnax import GymnaxEnv, numbers_of, replaced, without_log, wrapped
 
 LIBRARY, LOWEST = "craftax", "1.5.0"
 IDS = ("Craftax-Symbolic-v1", "Craftax-Pixels-v1", "Craftax-Classic-Symbolic-v1", "Craftax-Classic-Pixels-v1")
@@ -49,8 +49,14 @@ def from_craftax(env: Any, params: Any = None, *, time_limit: int | None = None)
         env: of Craftax.
         params: its parameters; by default `env.default_params`.
         time_limit: steps after which an episode is truncated; by default that of the parameters.
+
+    Raises:
+        ConfigError: for an environment that is none of Craftax's.
     """
-    return wrapped(env, params, time_limit, None, reads_limit=False, kind=CraftaxEnv)
+    bare = without_log(env)
+    if not type(bare).__module__.startswith(f"{LIBRARY}."):
+        raise ConfigError("env", type(bare).__name__, "give one of Craftax's; ks.from_gymnax takes others")
+    return wrapped(bare, params, time_limit, None, reads_limit=False, kind=CraftaxEnv)
 
 
 def ids() -> list[str]:

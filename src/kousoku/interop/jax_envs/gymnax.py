@@ -83,7 +83,7 @@ class DrawnGymnaxEnv(GymnaxEnv):
             return picture(self.theirs.it, self.params, jax.tree.map(jnp.asarray, state))
 
 
-def _bare(env: Any) -> Any:
+def without_log(env: Any) -> Any:
     """Returns an environment without gymnax's LogWrapper, which changes nothing but its info.
 
     Raises:
@@ -143,7 +143,7 @@ def from_gymnax(env: Any, params: Any = None, *, time_limit: int | None = None, 
         ConfigError: for what has not these methods, or parameters that are no dataclass with `replace`.
     """
     check_flag("reads_limit", reads_limit)
-    bare = _bare(env)
+    bare = without_log(env)
     if isinstance(bare, GymnaxLike):
         return _ours(bare, params, time_limit)
     return wrapped(bare, params, time_limit, None, reads_limit)
@@ -178,7 +178,7 @@ def wrapped(
         reads_limit: see `GymnaxEnv`.
         kind: of what is made; by default one that is drawn as gymnax's of that name, if it is.
     """
-    env = _bare(env)
+    env = without_log(env)
     params = env.default_params if params is None else params
     check_params(params, getattr(env, "default_params", params))
     name = limit_name(params)
