@@ -7,7 +7,6 @@ import dataclasses
 import inspect
 import os
 import signal
-import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ParamSpec, Protocol, overload, runtime_checkable
@@ -23,6 +22,7 @@ from .core.arguments import understood
 from .core.env import Env
 from .core.env_shapes import check_shapes, class_of
 from .core.errors import ConfigError, EnvError, RunWarning, check_count
+from .core.own_line import warn_at_own_line
 from .core.wrapper import kind_of
 from .envs.ids import EnvId
 from .run import Evaluation as Evaluation
@@ -38,7 +38,7 @@ from .training.fine_tuning import TrainedMember
 from .training.guards.interrupt import StopRequest, is_left_to_caller, stop_on_signals
 from .training.io import checkpoints, files, folder_lock, provenance, run_folder
 from .training.io.env_config import env_json
-from .training.io.rebuild import begun_for, check_agent
+from .training.io.rebuild import begun_for, check_agent, given_again
 from .training.loop.make_loop import check_goal
 from .training.loop.results import Trained
 from .training.loop.train import train as run_training
@@ -205,7 +205,7 @@ def resume(
     if damaged is not None and not checkpoints.last_step(folder):
         raise damaged
     if damaged is not None:
-        warnings.warn(f"{damaged.field} is damaged, and is made again", RunWarning, stacklevel=2)
+        warn_at_own_line(f"{damaged.field} is damaged, and is made again", RunWarning)
     facts = {} if damaged is not None else run_folder.status(place.typed)
     changes = {"steps": steps, "devices": devices, "progress": progress, "on_report": on_report}
     made_agent, made_env, asked = asked_again(path, config, agent, env, **changes)
@@ -285,7 +285,7 @@ def _reported(trained: Trained) -> Run:
 def _end_as_asked(run: Run, number: int) -> None:
     """Raises the signal that stopped a run once more: it is saved, and the person meant to end more than it."""
     name = signal.Signals(number).name
-    StandardError().write(f"kousoku: stopped by {name} {_where(run)}\n")
+    StandardError().write(f"kousoku: stopped by {name} {where_it_ended(run)}\n")
     try:
         signal.raise_signal(number)
     except KeyboardInterrupt as stop:
@@ -300,19 +300,25 @@ def _mark(error: BaseException, run: Run) -> None:
     """
     error.run = run  # pyright: ignore[reportAttributeAccessIssue]
     if not isinstance(error, Exception):
-        StandardError().write(f"kousoku: stopped by {type(error).__name__} {_where(run)}\n")
+        StandardError().write(f"kousoku: stopped by {type(error).__name__} {where_it_ended(run)}\n")
     what = "the run ended" if isinstance(error, EnvError) else "kousoku: on_report raised this"
-    error.add_note(f"{what} {_where(run)}")
+    error.add_note(f"{what} {where_it_ended(run)}")
 
 
-def _where(run: Run) -> str:
-    """Says where a run was stopped, and how to go on with it."""
+def where_it_ended(run: Run, resume: str | None = None) -> str:
+    """Says where a run was stopped, and how to go on with it.
+
+    Args:
+        run: which was.
+        resume: what goes on with it; by default the call of `resume`, with what has to be given again.
+    """
     if run.path is None:
         saved = "nothing of it was saved"
     elif run.interrupted and _cannot_go_on(run.path, run.record.facts["steps"]):
         saved = f"what it has is in {str(run.path)!r}, and no checkpoint to go on from"
     elif run.interrupted:
-        saved = f"kousoku.resume({str(run.path)!r}) goes on with it"
+        again = "".join(f", {name}={name}" for name in given_again(run.record.config))
+        saved = f"{resume or f'kousoku.resume({str(run.path)!r}{again})'} goes on with it"
     else:
         saved = f"all of it is in {str(run.path)!r}"
     return f"at step {run.record.facts['steps']:,}; {saved}"

@@ -1,8 +1,11 @@
 """Environments on the host: what learns in them, evaluations, errors, processes, resumed runs."""
 
+import json
 import os
+import shutil
 import subprocess
 import warnings
+from pathlib import Path
 
 import gymnasium
 import jax
@@ -12,6 +15,7 @@ from host_diary import Diary
 from host_worlds import Counter, Push, Rooms
 
 import kousoku as ks
+from kousoku.core import own_line
 from kousoku.core.errors import RunWarning
 from kousoku.interop.host import workers as workers_module
 from kousoku.training.io import checkpoints
@@ -93,7 +97,8 @@ def test_an_exception_ends_the_run_with_one_line_and_what_was_learned_is_there()
     with pytest.raises(ks.EnvError) as caught:
         ks.train(AGENT, env, steps=64, out="failed", eval_episodes=2)
     assert str(caught.value) == "environment Cart raised ZeroDivisionError: the wheels came off"
-    assert caught.value.__notes__ == ["the run ended at step 32; kousoku.resume('failed') goes on with it"]
+    again = "kousoku.resume('failed', agent=agent, env=env)"
+    assert caught.value.__notes__ == [f"the run ended at step 32; {again} goes on with it"]
     assert children() == before
     run = ks.load("failed", env=env, agent=AGENT)
     assert run.record.facts["status"] == "interrupted"
@@ -162,6 +167,20 @@ def test_a_resumed_run_begins_new_episodes_and_says_so_and_has_what_was_learned(
     assert (obs[2, 0, :, 2] == 8).all()
     assert (obs[0, 0, :, 0] != obs[1, 0, :, 0]).all(), "the new episodes have seeds of their own"
     assert np.array_equal(carried[1], carried[0]), "agents carry what they do at an episode's beginning"
+
+
+def test_each_run_that_begins_new_episodes_says_so_at_the_users_line(monkeypatch):
+    monkeypatch.setattr(own_line, "is_own", lambda file: file == __file__)  # nor what checks types in tests
+    env = ks.from_gymnasium(lambda: Counter(ends=100))
+    ks.train(AGENT, env, steps=16, out="run0", eval_episodes=0)
+    shutil.copytree("run0", "run1")
+    with warnings.catch_warnings(record=True, action="default") as caught:
+        for i in range(2):
+            ks.resume(f"run{i}", env=env, agent=AGENT, steps=32)
+    why = "Counter runs on the host, whose state no checkpoint holds: all slots begin new episodes"
+    assert [str(each.message) for each in caught] == [f"run{i}: {why}" for i in range(2)]
+    line = next(i for i, text in enumerate(Path(__file__).read_text().splitlines(), 1) if '(f"run{i}", env' in text)
+    assert {(each.filename, each.lineno) for each in caught} == {(__file__, line)}
 
 
 @pytest.mark.full("covered")
@@ -236,3 +255,69 @@ def test_runs_of_before_and_with_other_workers_are_gone_on_with():
     with pytest.raises(ks.ConfigError, match="the run was started with") as caught:
         check_same(other, begun)
     assert len(str(caught.value)) < 300
+
+
+class Odd(Counter):
+    """Another one with the same spaces."""
+
+
+def make_counter():
+    return Counter()
+
+
+def make_odd():
+    return Odd()
+
+
+def within():
+    """Functions that are written within another one."""
+
+    def make():
+        return Counter()
+
+    return {"function": make, "lambda": lambda: Counter(), "longer": lambda: Counter(ends=9), "odd": lambda: Odd()}
+
+
+LAMBDA = lambda: Counter()  # noqa: E731
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        (within()["function"], True),
+        (within()["lambda"], True),
+        (within()["longer"], False),
+        (make_counter, True),
+        (Counter, False),
+    ],
+)
+def test_a_function_without_a_name_is_told_by_its_code_alone(other, same):
+    """A run goes on with another one, and there is a warning where that does something else."""
+    for before, after in ((LAMBDA, other), (other, LAMBDA)):
+        begun = json.loads(json.dumps(env_json(ks.from_gymnasium(before), {})))
+        env = ks.from_gymnasium(after)
+        with warnings.catch_warnings(record=True, action="always") as caught:
+            check_same(env, begun)
+        said = "the code of Counter is not what the run was started with: bits may differ from here on"
+        assert [str(each.message) for each in caught] == ([] if same else [said])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (make_counter, lambda: Counter(actions=2), "env's actions: got 'Discrete .*'; the run was started with"),
+        (LAMBDA, within()["odd"], "env: got 'Odd'; the run was started with Counter"),
+        (make_counter, make_odd, "env: got 'Odd'; the run was started with Counter"),
+        (make_counter, Counter, "what makes env: got 'Counter'; the run was started with 'make_counter'"),
+    ],
+)
+def test_another_environment_is_refused_without_names_of_ours(before, after, said):
+    with pytest.raises(ks.ConfigError, match=f"^{said}") as caught:
+        check_same(ks.from_gymnasium(after), env_json(ks.from_gymnasium(before), {}))
+    assert "Maker" not in str(caught.value)
+
+
+def test_other_options_of_an_id_are_refused_without_names_of_ours():
+    one, other = (ks.make("gymnasium:CartPole-v1", sutton_barto_reward=value) for value in (False, True))
+    with pytest.raises(ks.ConfigError, match=r"^what makes env: got {'id': 'CartPole-v1', .*with {'id': 'CartPole-v1'"):
+        check_same(other, env_json(one, {}))

@@ -23,6 +23,7 @@ from kousoku.core.spaces import Box, Dict, Discrete, MultiDiscrete
 from kousoku.interop.host import workers as workers_module
 from kousoku.interop.host.spaces import our_space
 from kousoku.interop.host.values import batched, leaves_of, single, written
+from kousoku.training.io.env_config import check_same, env_json
 
 
 class Loose(gymnasium.Env):
@@ -384,3 +385,19 @@ def test_the_first_step_of_dm_env_has_no_reward():
     step = slots.step([np.zeros(1, np.int32)])
     slots.close()
     assert step.reward.tolist() == [0.0]
+
+
+def make_one():
+    return OfSpec(Index(2))
+
+
+def make_another():
+    return OfSpec(Index(2), 2.0)
+
+
+def test_functions_that_make_one_of_dm_env_are_told_as_gymnasiums_are():
+    begun = env_json(ks.from_dm_env(make_one), {})
+    check_same(ks.from_dm_env(lambda: OfSpec(Index(2))), begun)
+    with pytest.raises(ks.ConfigError) as caught:
+        check_same(ks.from_dm_env(make_another), begun)
+    assert str(caught.value) == "what makes env: got 'make_another'; the run was started with 'make_one'"

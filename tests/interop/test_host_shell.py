@@ -45,5 +45,5 @@ def test_an_environment_that_fails_is_one_line_and_the_run_is_there(capsys):
     told = [line for line in capsys.readouterr().err.splitlines() if line]
     assert told[-1] == (
         "kousoku: environment gymnasium:Fails-v0 raised ZeroDivisionError: the wheels came off; "
-        "the run ended at step 32; kousoku.resume('run') goes on with it"
+        "the run ended at step 32; `kousoku resume run` goes on with it"
     )

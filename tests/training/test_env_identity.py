@@ -111,6 +111,34 @@ def test_a_function_that_is_written_elsewhere_is_the_same():
     check_same(Held(held=anew), kept(env_json(Held(held=PASS), {})))
 
 
+def within():
+    """Functions that are written within another one, like those at the top of this file."""
+
+    def one(x):
+        return x
+
+    def two(x):
+        return x + x
+
+    return {"one": one, "two": two, "pass": lambda x: x, "turn": lambda x: -x}
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, lambda f: ("a", f), lambda f: {"f": [f]}, lambda f: Params(shape=f)])
+@pytest.mark.parametrize(("before", "after"), [(PASS, "pass"), (one, "one")], ids=["lambda", "named"])
+def test_where_a_function_is_written_is_no_part_of_it(before, after, wrap):
+    for then, now in ((before, within()[after]), (within()[after], before)):
+        check_same(Held(held=wrap(now)), kept(env_json(Held(held=wrap(then)), {})))
+
+
+def test_another_function_that_is_written_elsewhere_is_told_or_refused():
+    with pytest.warns(RunWarning, match="the code of Held is not what the run was started with"):
+        check_same(Held(held=within()["turn"]), kept(env_json(Held(held=PASS), {})))
+    with pytest.raises(
+        ks.ConfigError, match=r"^env's held: got 'within\.<locals>\.two'; the run was started with 'one'"
+    ):
+        check_same(Held(held=within()["two"]), kept(env_json(Held(held=one), {})))
+
+
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, jnp.array([1.0, np.nan, np.inf])])
 def test_numbers_that_are_not_finite_are_told_as_they_are(number):
     begun = kept(env_json(Held(number=number), {}))

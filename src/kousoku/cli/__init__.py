@@ -81,7 +81,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         _write_no_more()
         return 0
     except EnvError as error:
-        print("; ".join([f"kousoku: {error}", *getattr(error, "__notes__", [])]), file=sys.stderr)
+        from .notices import ended_by  # imported here: most commands run nothing
+
+        imports = [word for name in named for word in (IMPORT, name)]
+        print(f"kousoku: {ended_by(error, imports)}", file=sys.stderr)
         return 1
     except OSError as error:
         told = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)

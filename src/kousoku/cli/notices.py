@@ -4,29 +4,49 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 
+from ..core.errors import EnvError
 from ..run import Run
 from . import IMPORT
 
 
-def end(run: Run) -> int:
-    """Prints what came out of a run that has ended, and how one that was stopped goes on; returns the exit status."""
+def end(run: Run, words: Sequence[str]) -> int:
+    """Prints what came out of a run that has ended, and how one that was stopped goes on; returns the exit status.
+
+    Args:
+        run: which has.
+        words: of the command that ran it.
+    """
     from ..training.io import checkpoints
 
     tell(run)
     if run.interrupted and run.path is not None and (checkpoints.is_there(run.path) or not run.record.facts["steps"]):
-        print(f"`{_resume(run, str(run.path))}` goes on with it", flush=True)
+        print(f"{_resume(run, words)} goes on with it", flush=True)
     if run.record.facts["trouble"]:
         print(f"kousoku: stopped: {run.record.facts['trouble']}", file=sys.stderr)
         return 1
     return 0 if run.stopped_by is None else 128 + run.stopped_by
 
 
-def _resume(run: Run, path: str) -> str:
-    """Returns the words that go on with a run, with what it imported."""
-    words = shlex.split(run.record.config.get("command") or "")
+def ended_by(error: EnvError, words: Sequence[str]) -> str:
+    """Returns one line on an environment that failed, and on the run that it ended, if it did.
+
+    Args:
+        error: what it raised.
+        words: of the command in which it did.
+    """
+    from ..api import where_it_ended
+
+    run = getattr(error, "run", None)
+    return f"{error}" if run is None else f"{error}; the run ended {where_it_ended(run, _resume(run, words))}"
+
+
+def _resume(run: Run, words: Sequence[str]) -> str:
+    """Returns the command that goes on with a run, with what the words of another one import."""
+    path = str(run.path)
     imports = [word for i, flag in enumerate(words) if flag == IMPORT for word in words[i : i + 2]]
-    return shlex.join(["kousoku", "resume", f"./{path}" if path.startswith("-") else path, *imports])
+    return f"`{shlex.join(['kousoku', 'resume', f'./{path}' if path.startswith('-') else path, *imports])}`"
 
 
 def tell(run: Run) -> None:

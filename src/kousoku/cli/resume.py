@@ -20,7 +20,7 @@ DATASET = Option("dataset", None, "FILE", "where the .npz file of the data that 
 
 def run(words: Sequence[str]) -> int:
     """Resumes a run as the words of the command say."""
-    return resume(parse("resume", WHAT, [RUN, *resume_options()], words))
+    return resume(parse("resume", WHAT, [RUN, *resume_options()], words), words)
 
 
 def resume_options() -> list[Option]:
@@ -28,8 +28,12 @@ def resume_options() -> list[Option]:
     return [DATASET, *changeable_options()]
 
 
-def resume(given: dict[str, str | bool]) -> int:
+def resume(given: dict[str, str | bool], words: Sequence[str]) -> int:
     """Resumes the run that is named, with what is changed of it; returns the exit status.
+
+    Args:
+        given: the run, and the changes.
+        words: of the command.
 
     Raises:
         ConfigError: if no run is named, or `kousoku.resume` refuses it.
@@ -44,7 +48,7 @@ def resume(given: dict[str, str | bool]) -> int:
     asked = setting_values(given)
     use_all_cores()
     agent = None if dataset is None else _with_data(str(folder), str(dataset))
-    return end(api.resume(str(folder), agent=agent, **asked))
+    return end(api.resume(str(folder), agent=agent, **asked), words)
 
 
 def _with_data(folder: str, dataset: str) -> Agent:

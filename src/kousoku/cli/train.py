@@ -61,6 +61,7 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
     return _train(
         agent_id,
         env_id,
+        words,
         agent_options=hyper,
         env_options=of_made_env,
         command=shlex.join(["kousoku", name, *words]),
@@ -108,11 +109,11 @@ def _refuse_sweep(options: list[Option], given: Mapping[str, str | bool]) -> NoR
     raise ConfigError("sweep", ..., how)
 
 
-def _train(agent_id: str, env_id: str, **arguments: Any) -> int:
+def _train(agent_id: str, env_id: str, words: Sequence[str], **arguments: Any) -> int:
     from .. import api
     from .notices import end
 
-    return end(api.train(agent_id, env_id, **arguments))
+    return end(api.train(agent_id, env_id, **arguments), words)
 
 
 def _hyper_parameters(
@@ -159,7 +160,7 @@ def _resume(words: Sequence[str]) -> int:
     from .resume import resume, resume_options
 
     given = parse("train", WHAT_RESUME, [RESUME, *resume_options()], words)
-    return resume({"run" if name == RESUME.name else name: text for name, text in given.items()})
+    return resume({"run" if name == RESUME.name else name: text for name, text in given.items()}, words)
 
 
 def _ids(words: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import threading
-import warnings
 from pathlib import Path
-from types import FrameType
 
 from .errors import RunWarning
-from .ours import LIBRARY
 from .output_file import is_elsewhere
-from .own_line import is_own
+from .own_line import warn_at_own_line
 
 SWITCH = "KOUSOKU_COMPILATION_CACHE"
 WRITABLE = f"set {SWITCH} to a folder that can be written, or to off"
@@ -94,20 +90,4 @@ def _warn_once(told: threading.Event, text: str) -> None:
     if told.is_set():
         return
     told.set()
-    frame = _asking(inspect.currentframe())
-    file, registry = frame.f_code.co_filename, frame.f_globals.setdefault("__warningregistry__", {})
-    try:
-        warnings.warn_explicit(text, RunWarning, file, frame.f_lineno, frame.f_globals.get("__name__"), registry)
-    finally:
-        del frame  # with it all that its callers hold
-
-
-def _asking(frame: FrameType | None) -> FrameType:
-    """Returns the innermost frame of the user's code; of a thread that runs ours alone, the outermost of ours."""
-    ours = frame
-    while frame is not None and not is_own(frame.f_code.co_filename):
-        ours = frame if frame.f_code.co_filename.startswith(LIBRARY) else ours
-        frame = frame.f_back
-    found = frame or ours
-    assert found is not None
-    return found
+    warn_at_own_line(text, RunWarning)

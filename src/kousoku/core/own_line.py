@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import linecache
 import os
 import sysconfig
 import traceback
+import warnings
 from pathlib import Path
+from types import FrameType
 
 from .ours import LIBRARY
 
@@ -25,6 +28,27 @@ def own_line(error: BaseException) -> str:
 def own_lines(error: BaseException | None) -> list[str]:
     """Returns file, number and text of every line that is the user's, each once, the outermost first."""
     return [_shown(file, number) for file, number in dict.fromkeys(_own_frames(error))]
+
+
+def warn_at_own_line(text: str, category: type[Warning]) -> None:
+    """Warns at the innermost line of the user's code that called us: once for each text there."""
+    frame = _asking(inspect.currentframe())
+    file, registry = frame.f_code.co_filename, frame.f_globals.setdefault("__warningregistry__", {})
+    try:
+        warnings.warn_explicit(text, category, file, frame.f_lineno, frame.f_globals.get("__name__"), registry)
+    finally:
+        del frame  # with it all that its callers hold
+
+
+def _asking(frame: FrameType | None) -> FrameType:
+    """Returns the innermost frame of the user's code; of a thread that runs ours alone, the outermost of ours."""
+    ours = frame
+    while frame is not None and not is_own(frame.f_code.co_filename):
+        ours = frame if frame.f_code.co_filename.startswith(LIBRARY) else ours
+        frame = frame.f_back
+    found = frame or ours
+    assert found is not None
+    return found
 
 
 def _own_frames(error: BaseException | None) -> list[tuple[str, int]]:

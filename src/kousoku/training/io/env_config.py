@@ -10,7 +10,6 @@ import inspect
 import json
 import math
 import types
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
@@ -22,6 +21,7 @@ import numpy as np
 from ...core.env import Env
 from ...core.errors import ConfigError, RunWarning, shorten
 from ...core.host import HostEnv
+from ...core.own_line import warn_at_own_line
 from ...core.wrapper import Wrapper, all_ours, kind_of, unwrapped, wrappers_of
 from . import provenance
 from .tree_io import to_arrays
@@ -29,6 +29,10 @@ from .tree_io import to_arrays
 MOST_NUMBERS = 20
 MOST_TOLD = 100
 """Letters of what a field was, in a message."""
+MAKER, ADAPTER = "make_vector", "_Adapter"
+"""The field of an environment on the host that makes it, and the class around what makes one of `dm_env`."""
+WITHIN, LAMBDA = "<locals>.", "<lambda>"
+"""Parts of the names of functions: of what stands within another function, and of what has no name."""
 Tell = Callable[[Any], Any]
 """From a part of an environment to JSON."""
 
@@ -78,6 +82,8 @@ def _own(env: Env) -> dict[str, Any]:
 def check_same(env: Env, begun: Mapping[str, Any]) -> None:
     """Refuses another environment than the one of one's own that a run was started with; warns if its code changed.
 
+    Within which function another one was written is no part of what it is.
+
     Raises:
         ConfigError: naming the first field that differs.
     """
@@ -88,12 +94,60 @@ def check_same(env: Env, begun: Mapping[str, Any]) -> None:
     fields = begun.get("fields", now["fields"])  # runs of earlier versions do not tell, or in other words
     formerly = _all_fields(env, _formerly_told)
     for name in (*fields, *now["fields"]):
-        if fields.get(name, ...) not in (now["fields"].get(name, ...), formerly.get(name, ...)):
-            fix = f"the run was started with {shorten(fields.get(name, 'none'), MOST_TOLD)}"
-            raise ConfigError(f"env's {name}", now["fields"].get(name, ...), fix)
+        then, told = fields.get(name, ...), now["fields"].get(name, ...)
+        if _unplaced(then) in (_unplaced(told), _unplaced(formerly.get(name, ...))):
+            continue
+        if isinstance(env, HostEnv) and name == MAKER:
+            _check_maker(told, then)
+            continue
+        fix = f"the run was started with {shorten('none' if then is ... else then, MOST_TOLD)}"
+        raise ConfigError(f"env's {name}", told, fix)
     if any(begun.get(part, now[part]) != now[part] for part in ("code", "functions")):
         text = f"the code of {now['id']} is not what the run was started with: bits may differ from here on"
-        warnings.warn(text, RunWarning, stacklevel=2)
+        warn_at_own_line(text, RunWarning)
+
+
+def _unplaced(told: Any) -> Any:
+    """Returns what is told of a part, with names as they are within the function that something was written in."""
+    if isinstance(told, dict):
+        return {_unplaced(name): _unplaced(part) for name, part in told.items()}
+    if isinstance(told, list):
+        return [_unplaced(part) for part in told]
+    return told.rpartition(WITHIN)[2] if isinstance(told, str) else told
+
+
+def _check_maker(now: Any, then: Any) -> None:
+    """Refuses environments on the host that something else makes than those that a run was started with.
+
+    A lambda, or a function within another one, is told by its code alone.
+
+    Raises:
+        ConfigError: naming what makes them.
+    """
+    made_by, begun_by = _made_by(now), _made_by(then)
+    if not _is_nameless(made_by) and not _is_nameless(begun_by) and _unplaced(made_by) != _unplaced(begun_by):
+        fix = f"the run was started with {shorten(_without_class(begun_by), MOST_TOLD)}"
+        raise ConfigError("what makes env", _without_class(made_by), fix)
+
+
+def _made_by(told: Any) -> Any:
+    """Returns what makes one environment on the host, of what is told of the maker of several."""
+    fields = _without_class(told)
+    factory = fields.get("factory", told) if isinstance(fields, dict) else told
+    match factory:
+        case {"partial": [str(kind), [adapted, *_], _]} if kind == ADAPTER:
+            return adapted
+    return factory
+
+
+def _without_class(told: Any) -> Any:
+    """Returns the fields of an object without its class's name; of anything else all that is told."""
+    parts = list(told.values()) if isinstance(told, dict) else []
+    return parts[0] if len(parts) == 1 and isinstance(parts[0], dict) else told
+
+
+def _is_nameless(told: Any) -> bool:
+    return isinstance(told, str) and (WITHIN in told or told.endswith(LAMBDA))
 
 
 def _all_fields(env: Env, tell: Tell) -> dict[str, Any]:

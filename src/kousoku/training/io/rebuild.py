@@ -50,6 +50,17 @@ def rebuild_both(config: dict[str, Any], agent: Agent | None, env: Env | None) -
     return agent, env
 
 
+def given_again(config: dict[str, Any]) -> list[str]:
+    """Returns which of "agent" and "env" whoever goes on with a run has to give, since no config makes them."""
+    try:
+        rebuild(config["agent"])
+        has_agent = config.get("data", {}).get("path", "") is not None  # where data lie that are learned from
+    except Exception:  # an agent's own code, too
+        has_agent = False
+    made = {"agent": has_agent, "env": config["env"].get("registered")}
+    return [name for name, by_id in made.items() if not by_id]
+
+
 def check_agent(agent: Agent, config: dict[str, Any]) -> None:
     """Refuses another agent than that of a run.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import warnings
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -16,6 +15,7 @@ from ...core.agent_check import check_agent
 from ...core.env import Env
 from ...core.errors import ConfigError, RunWarning
 from ...core.host import HostEnv
+from ...core.own_line import warn_at_own_line
 from ...ops.schedules import in_run
 from ..config import TrainConfig
 from ..devices import select_devices
@@ -107,8 +107,8 @@ def train(
         if saved is not None and agent.learns_from.rounds_over_devices:
             loop, config = _as_before(saved.progress, loop, agent, population, config)
         run = _begin(loop, population.size, saved, begin_with)
-        if saved is not None:
-            _tell_new_episodes(env)
+        if resume is not None and saved is not None:
+            _tell_new_episodes(env, resume)
         run.progress.devices, run.progress.available = loop.devices, len(select_devices(config.devices))
         if place is not None:
             files.write_json(place.absolute / run_folder.CONFIG, asked)
@@ -130,11 +130,11 @@ def _adopting(begin_with: TrainedMember, agent: Agent, envs: Iterable[Env], conf
     return dataclasses.replace(config, init_from=begin_with.place, init_member=begin_with.number)
 
 
-def _tell_new_episodes(env: Env) -> None:
+def _tell_new_episodes(env: Env, place: Location) -> None:
     """Warns that a run which is gone on with begins new episodes, where its environment is on the host."""
     if isinstance(env, HostEnv):
-        text = f"{env.name} runs on the host, whose state no checkpoint holds: all slots begin new episodes"
-        warnings.warn(text, RunWarning, stacklevel=3)
+        why = f"{env.name} runs on the host, whose state no checkpoint holds"
+        warn_at_own_line(f"{place.here}: {why}: all slots begin new episodes", RunWarning)
 
 
 def unfinished(
@@ -184,10 +184,10 @@ def _last_checkpoint(place: Location) -> Checkpoint | None:
     folder = place.here
     saved = checkpoints.newest(folder)
     if saved is None:
-        warnings.warn(f"{folder} has no checkpoint: the run begins again from step 0", RunWarning, stacklevel=2)
+        warn_at_own_line(f"{folder} has no checkpoint: the run begins again from step 0", RunWarning)
     elif saved.asked not in (None, run_folder.digest_of(run_folder.read_config(folder))):
         text = f"{folder / run_folder.CONFIG} is not what this checkpoint was made with, at step {saved.progress.step}"
-        warnings.warn(f"{text}: bits may be neither's from here on", RunWarning, stacklevel=2)
+        warn_at_own_line(f"{text}: bits may be neither's from here on", RunWarning)
     return saved
 
 
@@ -207,7 +207,7 @@ def _as_before(
     made_on = f"{before.available} device{'s' if before.available > 1 else ''}"
     here = f"here {'are' if available > 1 else 'is'} {available}"
     text = f"the checkpoint was made on {made_on}, and {here}: bits may differ"
-    warnings.warn(f"{text} from here on", RunWarning, stacklevel=2)
+    warn_at_own_line(f"{text} from here on", RunWarning)
     return loop, config
 
 
@@ -235,7 +235,7 @@ def _tell_versions(made_by: dict[str, str]) -> None:
     others = [f"{name} {made_by[name]}, here {now[name]}" for name in now if made_by.get(name, now[name]) != now[name]]
     if others:
         text = f"the checkpoint was made by other versions ({'; '.join(others)}): bits may differ from here on"
-        warnings.warn(text, RunWarning, stacklevel=2)
+        warn_at_own_line(text, RunWarning)
 
 
 def _check_history(config: TrainConfig, recording: Recording, env: Env, count: int) -> None:
