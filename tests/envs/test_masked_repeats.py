@@ -76,6 +76,33 @@ def test_an_action_is_repeated_only_as_long_as_the_newest_mask_allows_it(masks, 
     assert taken(wrappers.RepeatAction(Doors(masks), 3), (0, 0, 0))[1] == rewards
 
 
+class TwoLocks(Doors):
+    """Two choices at once, of three keys and of two, by a mask of each."""
+
+    action_space = ks.MultiDiscrete((3, 2))
+
+    @property
+    def observation_space(self):
+        return ks.Dict({"taken": ks.Box(-1, 2, (2,), "int32"), self.named: ks.Box(0, 1, (2, 3), "uint8")})
+
+    def reset(self, key):
+        return jnp.int32(0), self._seen(jnp.int32(0), jnp.array([-1, -1], jnp.int32), 0)
+
+
+def test_several_choices_are_repeated_while_all_of_them_are_legal():
+    every, last, odd = (ALL, ALL), (ALL, LAST), (ALL, (1, 0, 1))  # the second choice has two keys: `last` says nothing
+    env = TwoLocks((every, last, every, odd))
+    state, _ = wrappers.RepeatAction(env, 9).reset(KEY)
+    for action, reward in (((2, 0), 9), ((2, 1), 3)):
+        _, timestep = wrappers.RepeatAction(env, 9).step(KEY, state, jnp.array(action, jnp.int32))
+        assert timestep.reward == reward
+    env = wrappers.StickyAction(env, 1 - 1e-7)
+    state, _ = env.reset(KEY)
+    for i, (action, wanted) in enumerate((((2, 1), (2, 1)), ((0, 0), (2, 1)), ((0, 0), (2, 1)), ((1, 0), (1, 0)))):
+        state, timestep = env.step(jax.random.fold_in(KEY, i), state, jnp.array(action, jnp.int32))
+        assert tuple(timestep.obs["taken"].tolist()) == wanted
+
+
 def test_a_stuck_action_that_was_forbidden_is_not_taken_up_again():
     """It sticks for nine steps, of which the second forbids it: the rest of them is over."""
     state, _ = (env := wrappers.StickyAction(Doors((ALL, ALL, LAST, ALL)), 0.999, 9)).reset(KEY)

@@ -32,12 +32,14 @@ from kousoku.training.evaluation.act import act_greedily
 from kousoku.training.evaluation.policy import Policy
 
 VECTOR, MOVES = Box(-2.0, 2.0, (4,)), Box((-1.0, 0.0), (1.0, 3.0), (2,))
+TWO_AND_THREE = MultiDiscrete((2, 3))
 IMAGE = Box(0, 255, (10, 10, 4), np.uint8)
 NAMED = Dict({"a": VECTOR, "b'\n": MultiDiscrete((2, 3)), "c": Dict({"d": Discrete(3)})})
 
 CASES = {
     "categorical": (tiny_ppo(normalise_observations=True), EnvSpec(VECTOR, Discrete(3))),
     "multi_categorical": (tiny_ppo(activation="silu"), EnvSpec(NAMED, MultiDiscrete((2, 3)))),
+    "masked": (tiny_ppo(), EnvSpec(Dict({"a": VECTOR, "action_mask": Box(0, 1, (2, 3), np.uint8)}), TWO_AND_THREE)),
     "normal": (tiny_ppo(activation="elu"), EnvSpec(VECTOR, MOVES)),
     "tanh_normal": (tiny_ppo(policy="tanh_normal", activation="gelu", layer_norm=True), EnvSpec(VECTOR, MOVES)),
     "beta": (tiny_ppo(policy="beta", activation="relu"), EnvSpec(VECTOR, MOVES)),
@@ -113,7 +115,7 @@ def count_for(policy):
     return 1000 if policy.title == "cnn" else 10_000
 
 
-@pytest.mark.by_default("gru")
+@pytest.mark.by_default("gru", "masked")
 def test_numpy_file(policy):
     module = imported(policy.save("policy.py"))
     obs = observations(policy, count_for(policy))
@@ -135,13 +137,11 @@ def test_numpy_file(policy):
     assert [x.shape for x in carry] == [x.shape for x in module.initial_carry()]
 
 
-@pytest.mark.by_default("c51", "gru", "q_learning")
+@pytest.mark.by_default("c51", "gru", "masked", "q_learning")
 def test_onnx_model(policy):
     session = onnxruntime.InferenceSession(str(policy.save("policy.onnx")))
     obs = observations(policy, count_for(policy))
-    parts = {"obs": obs}
-    if isinstance(obs, dict):
-        parts = {"obs.a": obs["a"], "obs.b'\n": obs["b'\n"], "obs.c.d": obs["c"]["d"]}
+    parts = {".".join(["obs", *(part.key for part in path)]): x for path, x in jax.tree.leaves_with_path(obs)}
     carry = policy.initial_carry(count_for(policy))
     wanted, after = policy.step(obs, carry)
     found, *left = session.run(None, parts | {f"carry_{i}": x for i, x in enumerate(carry)})

@@ -347,6 +347,18 @@ class TestJumanji:
         _, after = env.step(jax.random.key(0), state, jnp.array([1, 2]))
         assert after.obs["grid"].tolist() == [[0, 0, 0], [0, 0, 1]]
 
+    def test_a_mask_of_combinations_is_not_taken_for_one_of_each_choice(self):
+        assert "action_mask" not in ks.from_jumanji(JumanjiGrid(), flat_actions=False).observation_space.spaces
+
+    def test_choices_count_as_far_as_a_mask_of_each_has_numbers(self):
+        class Vehicles(JumanjiGrid):
+            action_spec = SimpleNamespace(num_values=np.array([4, 2]), shape=(2,), dtype=jnp.int32)
+
+        for flat_actions in (True, False):
+            env = ks.from_jumanji(Vehicles(), flat_actions=flat_actions)
+            assert env.action_space == MultiDiscrete((3, 2))
+            assert env.observation_space.spaces["action_mask"] == Box(0, 1, (2, 3), np.uint8)
+
     def test_only_the_task_terminates(self):
         steps = walk(ks.from_jumanji(JumanjiGrid()), [0, 1, 2, 3, 4, 5, 5])
         assert [bool(step.terminated) for step in steps] == [False] * 7 + [True]

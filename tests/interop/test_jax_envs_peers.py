@@ -246,6 +246,19 @@ def test_illegal_moves_are_not_made():
     assert not illegal.any()
 
 
+def test_agents_of_one_policy_keep_to_their_masks(tmp_path):
+    """Cleaner ends when one agent walks into a wall: each of three has a mask of its four directions."""
+    env = made("jumanji:Cleaner-v0")
+    few = {"num_envs": 4, "num_steps": 16, "minibatches": 2, "epochs": 1, "eval_episodes": 0}
+    run = ks.train("ppo", env, steps=128, out=str(tmp_path / "run"), **few)
+    for greedy in (False, True):
+        data = run.collect(64, greedy=greedy)
+        legal = np.take_along_axis(np.asarray(data.obs["action_mask"]), np.asarray(data.action)[..., None], axis=2)
+        assert legal.shape == (64, 3, 1)
+        assert legal.all()
+        assert not np.asarray(data.terminated).any()
+
+
 @pytest.mark.parametrize("library", ["gymnax", "brax", "jumanji", "pgx", "navix", "xminigrid", "craftax", "playground"])
 def test_an_id_that_it_does_not_have(library):
     pytest.importorskip(PACKAGES.get(library, library))

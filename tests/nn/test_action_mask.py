@@ -12,7 +12,7 @@ import pytest
 
 import kousoku as ks
 from kousoku.agents.deep.q_values import choose
-from kousoku.core.action_mask import only_legal
+from kousoku.core.action_mask import legal_actions, only_legal
 from kousoku.core.env import EnvSpec
 from kousoku.core.spaces import Box, Dict, Discrete, MultiDiscrete
 from kousoku.core.timestep import ReplayBatch, Transition
@@ -32,6 +32,26 @@ class TestOnlyLegal:
         values = jnp.arange(4.0)
         for obs in (None, values, {"observation": values}, {"action_mask": jnp.zeros(3)}, ALL_FORBIDDEN):
             assert only_legal(values, obs).tolist() == [0.0, 1.0, 2.0, 3.0]
+
+    @pytest.mark.parametrize(
+        ("mask", "legal"),
+        [
+            ([[0, 1, 1], [1, 0, 0]], [0, 1, 1, 1, 0]),
+            ([[0, 1, 1], [0, 1, 1]], [0, 1, 1, 0, 1]),
+            ([[0, 0, 1], [0, 0, 1]], [0, 0, 1, 1, 1]),  # nothing is said of the second choice, which has two actions
+            ([[0, 0, 0], [0, 1, 0]], [1, 1, 1, 0, 1]),
+            ([[0, 0, 0], [0, 0, 0]], [1, 1, 1, 1, 1]),
+        ],
+    )
+    @pytest.mark.parametrize("dtype", ["uint8", "float32"])
+    def test_each_choice_is_by_itself(self, mask, legal, dtype):
+        obs, logits = {"action_mask": jnp.array(mask, dtype)}, jnp.arange(5.0)
+        assert legal_actions(obs, (3, 2)).tolist() == [bool(n) for n in legal]
+        assert only_legal(logits, obs, (3, 2)).tolist() == [i if n else -np.inf for i, n in enumerate(legal)]
+
+    @pytest.mark.parametrize("shape", [(5,), (3, 2), (2, 2), (2, 4), (1, 2, 3)])
+    def test_a_mask_of_another_shape_says_nothing_of_choices(self, shape):
+        assert legal_actions({"action_mask": jnp.zeros(shape)}, (3, 2)) is None
 
     def test_gradient(self):
         gradient = jax.grad(lambda v: jnp.max(only_legal(v, OBS)))(jnp.array([9.0, 1.0, 2.0, 9.0]))
@@ -83,6 +103,51 @@ class TestPolicies:
         state = made.init(EnvSpec(SPACE, Discrete(4)), jax.random.key(0))
         drawn = jax.vmap(lambda key: made.act(state, OBS, (), key)[0])(KEYS)
         assert set(drawn.tolist()) == {1, 2}
+
+
+CHOICES = MultiDiscrete((3, 2))
+ROWS = Dict({"observation": Box(-1.0, 1.0, (3,)), "action_mask": Box(0, 1, (2, 3), np.uint8)})
+
+
+def seeing(*rows: list[int]) -> dict[str, Any]:
+    return {"observation": OBS["observation"], "action_mask": jnp.array(rows, jnp.uint8)}
+
+
+class TestChoices:
+    """Each choice of a MultiDiscrete action has a row of the mask."""
+
+    @pytest.fixture(params=[None, "gru"])
+    def network(self, request):
+        config = ActorCriticConfig(hidden=(4,), recurrent=request.param, recurrent_size=4)
+        network = config(ROWS, CHOICES, jax.random.key(1))
+        return eqx.tree_at(lambda n: n.policy_head.linear.bias, network, jnp.array([9.0, 1.0, 2.0, 0.0, 8.0]))
+
+    def test_distribution_equals_that_by_hand(self, network):
+        carry, obs = network.initial_carry(), seeing([0, 1, 1], [1, 0, 1])
+        policy, _, _ = network(obs, carry)
+        logits = np.asarray(network.policy_head(network.actor(obs, network._parts(carry)[0])[0]).logits, np.float64)
+        logits[[0, 4]] = -np.inf
+        log_p = np.concatenate([part - np.log(np.sum(np.exp(part))) for part in (logits[:3], logits[3:])])
+        found = [[policy.log_prob(jnp.array([i, j], jnp.int32)) for j in range(2)] for i in range(3)]
+        np.testing.assert_allclose(found, log_p[:3, None] + log_p[3:], rtol=1e-5)
+        assert float(policy.entropy()) == pytest.approx(-np.sum(np.exp(log_p[1:3]) * log_p[1:3]), rel=1e-4)
+        assert policy.mode().tolist() == network.policy(obs, carry)[0].mode().tolist() == [2, 0]
+        assert {tuple(a) for a in jax.vmap(policy.sample)(KEYS).tolist()} == {(1, 0), (2, 0)}
+
+    def test_gradient_of_what_is_forbidden_is_zero(self, network):
+        def loss(network: Any, obs: Any) -> Any:
+            policy, _, _ = network(obs, network.initial_carry())
+            return policy.log_prob(jnp.array([1, 1], jnp.int32)) + policy.entropy()
+
+        bias = jax.grad(loss)(network, seeing([0, 1, 1], [0, 0, 1])).policy_head.linear.bias
+        assert np.flatnonzero(bias).tolist() == [1, 2, 3, 4]  # of the second choice the mask forbids all, and so none
+        assert np.isfinite(bias).all()
+
+    def test_all_ones_change_nothing(self, network):
+        obs, carry = seeing([1, 1, 1], [1, 1, 0]), network.initial_carry()
+        policy = network(obs, carry)[0]
+        head = network.policy_head(network.actor(obs, network._parts(carry)[0])[0])
+        assert policy.logits.tolist() == head.logits.tolist()
 
 
 class TestValues:
@@ -191,6 +256,49 @@ def test_a_mask_counts_whatever_its_numbers_are_and_what_is_scaled_or_stacked(ag
     run = ks.train(agent, env, steps=64, out="", progress=False, eval_episodes=0, **sizes)
     for greedy in (False, True):
         assert set(run.collect(32, greedy=greedy).action.tolist()) == {1}
+
+
+class Doors(Masked):
+    """Two doors of three and two handles, of which the mask leaves one handle and both."""
+
+    action_space = CHOICES
+    observation_space = Dict({"x": Box(-1.0, 1.0, (2,)), "action_mask": Box(0, 1, (2, 3), "uint8")})
+
+    def see(self):
+        return {"x": jnp.zeros(2), "action_mask": jnp.array([[0, 1, 0], [0, 0, 1]], jnp.uint8)}
+
+
+@pytest.mark.by_default("ppo-None")
+@pytest.mark.parametrize("recurrent", [None, "gru"])
+@pytest.mark.parametrize("agent", ["a2c", "ppo"])
+def test_each_choice_keeps_to_its_mask(agent, recurrent):
+    sizes = {"num_envs": 2, "num_steps": 8, "hidden": (4,), "recurrent": recurrent, "recurrent_size": 4}
+    sizes |= {"minibatches": 2} if agent == "ppo" else {}
+    run = ks.train(agent, Doors(), steps=64, out="", progress=False, eval_episodes=0, **sizes)
+    for greedy in (False, True):
+        actions = np.asarray(run.collect(32, greedy=greedy).action)
+        assert set(actions[:, 0].tolist()) == {1}
+        assert set(actions[:, 1].tolist()) <= {0, 1}
+
+
+@pytest.mark.parametrize("agent", ["ppo", "a2c"])
+@pytest.mark.parametrize(
+    "mask", [Box(0, 1, (5,), "uint8"), Box(0, 1, (3, 3)), Box(0, 1, (2, 2)), Discrete(2), Dict({"a": Box(0, 1, (3,))})]
+)
+def test_a_mask_that_is_not_of_each_choice_is_refused(agent, mask):
+    with pytest.raises(ks.ConfigError) as caught:
+        ks.make_agent(agent).init(EnvSpec(Dict({"action_mask": mask}), CHOICES), KEYS[0])
+    assert str(caught.value).startswith("observation_space['action_mask']: got ")
+    assert "give one number for each action of each choice, in the shape (2, 3)" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_mask_over_all_combinations_forbids_nothing():
+    space = Dict({"action_mask": Box(0, 1, (3, 2), "uint8")})
+    agent = ks.make_agent("ppo", hidden=(4,))
+    state = agent.init(EnvSpec(space, CHOICES), KEYS[0])
+    policy = state.network({"action_mask": jnp.zeros((3, 2), jnp.uint8).at[0, 0].set(1)}, ())[0]
+    assert np.isfinite(policy.logits).all()
 
 
 @pytest.mark.parametrize("agent", ["ppo", "a2c", "dqn", "pqn"])

@@ -193,6 +193,9 @@ def test_random_actions_are_legal_where_there_is_a_mask():
     mask = jnp.array([0, 1, 0, 1, 0])
     assert {int(choose({"action_mask": mask}, key)) for key in keys} == {1, 3}
     assert {int(choose(None, key)) for key in keys} == set(range(5))
+    choose, mask = random_policy(ks.MultiDiscrete((3, 2))), jnp.array([[0, 1, 1], [0, 1, 1]])
+    drawn = jax.vmap(lambda key: choose({"action_mask": mask}, key))(keys)
+    assert {tuple(action) for action in drawn.tolist()} == {(1, 1), (2, 1)}
     box = ks.Box(-1.0, 1.0, (2,))
     assert random_policy(box)({"action_mask": mask}, keys[0]).tolist() == box.sample(keys[0]).tolist()
 

@@ -1,8 +1,10 @@
 """Action masks: which actions may be taken now, as a part of the observation.
 
 A mask is the entry "action_mask" of a Dict observation: one number for each action of a Discrete space, 1 for an action
-that may be taken and 0 for one that must not. It travels with the observation, to whoever sees that: to the agent when
-it acts, and when it learns to the loss, to the target in the next observation, and into replay buffers.
+that may be taken and 0 for one that must not. That of a MultiDiscrete space has a row for each choice, [len(nvec),
+max(nvec)], in which numbers beyond the choice's own actions do not count. It travels with the observation, to whoever
+sees that: to the agent when it acts, and when it learns to the loss, to the target in the next observation, and into
+replay buffers.
 """
 
 from __future__ import annotations
@@ -11,56 +13,101 @@ from collections.abc import Mapping
 from typing import Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
 
 from .errors import ConfigError
-from .spaces import Dict, Discrete, Space
+from .spaces import Dict, Discrete, MultiDiscrete, Space
 
 ACTION_MASK = "action_mask"
 
+Counts = int | tuple[int, ...]
+"""How many actions there are: of a Discrete space, or of each choice of a MultiDiscrete one."""
+
 
 def check_mask(observation_space: Space, action_space: Space) -> None:
-    """Refuses a mask that is not of one number for each of Discrete actions.
+    """Refuses a mask that is not of one number for each action.
+
+    One over all combinations of MultiDiscrete choices, of the shape nvec, is let through and forbids nothing.
 
     Raises:
         ConfigError: for an entry "action_mask" of another shape, which would let everything pass.
     """
-    if not (isinstance(observation_space, Dict) and isinstance(action_space, Discrete)):
+    counts = counts_of(action_space)
+    mask = observation_space.spaces.get(ACTION_MASK) if isinstance(observation_space, Dict) else None
+    if mask is None or counts is None or getattr(mask, "shape", None) in (mask_shape(counts), counts):
         return
-    mask = observation_space.spaces.get(ACTION_MASK)
-    if mask is not None and getattr(mask, "shape", None) != (action_space.n,):
-        fix = f"give one number for each of {action_space.n} actions, or give the entry another name"
-        raise ConfigError(f"observation_space[{ACTION_MASK!r}]", mask, fix)
+    wanted = f"each of {counts} actions"
+    if isinstance(counts, tuple):
+        wanted = f"each action of each choice, in the shape {mask_shape(counts)}"
+    fix = f"give one number for {wanted}, or give the entry another name"
+    raise ConfigError(f"observation_space[{ACTION_MASK!r}]", mask, fix)
 
 
-def only_legal(values: Float[Array, " A"], obs: Any) -> Float[Array, " A"]:
+def counts_of(space: Space) -> Counts | None:
+    """Returns how many actions a space has, for each choice; None of a space whose actions are not counted."""
+    if isinstance(space, Discrete):
+        return space.n
+    return space.nvec if isinstance(space, MultiDiscrete) else None
+
+
+def mask_shape(counts: Counts) -> tuple[int, ...]:
+    """Returns the shape of a mask that counts.
+
+    Examples:
+        >>> mask_shape(4), mask_shape((2, 3, 2))
+        ((4,), (3, 3))
+    """
+    return (counts,) if isinstance(counts, int) else (len(counts), max(counts))
+
+
+def only_legal(values: Float[Array, " A"], obs: Any, counts: Counts | None = None) -> Float[Array, " A"]:
     """Returns logits or action values with -inf for actions that the observation says must not be taken.
 
     Where it says that of all actions, as some environments do when nothing follows, it counts for nothing; so does an
-    entry that is not of one number for each action (see `check_mask`).
+    entry that is not of one number for each action (see `check_mask`). Each of several choices is by itself.
+
+    Args:
+        values: of all actions; of several choices those of the one after those of the other.
+        obs: the observation.
+        counts: how many actions each choice has; None for a single choice.
 
     Examples:
         >>> values, obs = jnp.array([3.0, 1.0, 2.0]), {"action_mask": jnp.array([0, 1, 1])}
         >>> only_legal(values, obs).tolist(), only_legal(values, None).tolist()
         ([-inf, 1.0, 2.0], [3.0, 1.0, 2.0])
     """
-    legal = legal_actions(obs, values.shape)
+    legal = legal_actions(obs, values.shape[0] if counts is None else counts)
     return values if legal is None else jnp.where(legal, values, -jnp.inf)
 
 
-def legal_actions(obs: Any, shape: tuple[int, ...]) -> Bool[Array, " A"] | None:
+def legal_actions(obs: Any, counts: Counts) -> Bool[Array, " A"] | None:
     """Returns which actions the observation says may be taken: all, where it says none; None where it says nothing.
 
     Args:
         obs: the observation.
-        shape: [A] of an entry that counts.
+        counts: how many actions there are; of several choices the result is one after the other.
 
     Examples:
-        >>> legal_actions({"action_mask": jnp.array([0, 1, 1])}, (3,)).tolist()
+        >>> legal_actions({"action_mask": jnp.array([0, 1, 1])}, 3).tolist()
         [False, True, True]
+        >>> legal_actions({"action_mask": jnp.array([[0, 1, 1], [0, 0, 1]])}, (3, 2)).tolist()
+        [False, True, True, True, True]
     """
     mask = obs.get(ACTION_MASK) if isinstance(obs, Mapping) else None
-    if mask is None or jnp.shape(mask) != shape:
+    if mask is None or jnp.shape(mask) != mask_shape(counts):
         return None
     legal = mask > 0
+    if isinstance(counts, int):
+        return _all_if_none(legal)
+    return jnp.concatenate([_all_if_none(legal[i, :n]) for i, n in enumerate(counts)])
+
+
+def is_legal(legal: Bool[Array, " A"], action: Int[Array, "..."], counts: Counts) -> Bool[Array, ""]:
+    """Returns whether an action, or each choice of one, is among those of `legal_actions`."""
+    starts = 0 if isinstance(counts, int) else np.cumsum((0, *counts[:-1]), dtype=np.int32)
+    return jnp.all(legal[action + starts])
+
+
+def _all_if_none(legal: Bool[Array, " n"]) -> Bool[Array, " n"]:
     return legal | ~jnp.any(legal)

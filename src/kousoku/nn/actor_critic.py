@@ -13,7 +13,7 @@ from ..core.action_mask import only_legal
 from ..core.errors import ConfigError, check_choice, check_flag, check_number, check_size
 from ..core.former import FORMERLY
 from ..core.spaces import Space
-from ..ops.distributions import Categorical, Distribution
+from ..ops.distributions import Categorical, Distribution, MultiCategorical
 from .gaussian import STDS
 from .heads import HeadBuilder, PolicyHead, ValueHead, check_policy, head_for
 from .initialise import initialiser
@@ -111,7 +111,7 @@ class ActorCriticConfig:
 class ActorCritic(Network):
     """A policy head and a value head, each on a torso of its own or both on one.
 
-    Discrete actions that an action mask in the observation forbids have probability 0.
+    Discrete and MultiDiscrete actions that an action mask in the observation forbids have probability 0.
 
     The carry is `()` without cells, the cell's where the torso is shared, and otherwise the pair of the actor's and
     the critic's.
@@ -161,11 +161,13 @@ class ActorCritic(Network):
 
 
 def legal_only(policy: Distribution, obs: Any) -> Distribution:
-    """Returns a policy of Discrete actions without those that the observation says must not be taken; see `only_legal`.
+    """Returns a policy without the actions that the observation says must not be taken; see `only_legal`.
 
     References:
         Huang and Ontanon, A closer look at invalid action masking in policy gradient algorithms, arXiv:2006.14171.
     """
+    if isinstance(policy, MultiCategorical):
+        return MultiCategorical(only_legal(policy.logits, obs, policy.sizes), policy.sizes)
     return Categorical(only_legal(policy.logits, obs)) if isinstance(policy, Categorical) else policy
 
 

@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
-from ...core.action_mask import legal_actions
+from ...core.action_mask import counts_of, is_legal, legal_actions
 from ...core.env import Env
 from ...core.errors import check_count, check_number, is_number
-from ...core.spaces import Dict, Discrete, Space
+from ...core.spaces import Dict, Space
 from ...core.timestep import Timestep
 from ...core.wrapper import Wrapper
 from ...ops.trees import select
@@ -110,8 +110,8 @@ class RepeatAction(Wrapper):
         reward = before.reward + after.reward
         taken = env_state, Timestep(after.obs, reward, after.terminated, after.truncated, after.info)
         over = self._is_over(before, steps)
-        legal = _legal(self.env, before)
-        over = over if legal is None else over | ~legal[action]
+        allowed = _is_allowed(self.env, _legal(self.env, before), action)
+        over = over if allowed is None else over | ~allowed
         counted = None if steps is None else steps + jnp.where(over, 0, 1)
         return (select(over, carry[0], taken), counted), None
 
@@ -193,7 +193,8 @@ class StickyAction(Wrapper):
         begins = (state.stuck == 0) & state.begun & (jax.random.uniform(stick_key, (), jnp.float32) < probability)
         duration = self._draw_duration(duration_key)
         stuck = jnp.where(begins, duration, state.stuck)
-        stuck = stuck if state.legal is None else jnp.where(state.legal[state.action], stuck, 0)
+        allowed = _is_allowed(self.env, state.legal, state.action)
+        stuck = stuck if allowed is None else jnp.where(allowed, stuck, 0)
         sticks = stuck > 0
         taken = select(sticks, state.action, action)
         env_state, timestep = self.env.step(env_key, state.env_state, taken)
@@ -216,8 +217,14 @@ class StickyAction(Wrapper):
 
 def _legal(env: Env, timestep: Timestep) -> Bool[Array, " A"] | None:
     """Returns which actions may be taken next; None where the observation does not say it."""
-    space = env.action_space
-    return legal_actions(timestep.obs, (space.n,)) if isinstance(space, Discrete) else None
+    counts = counts_of(env.action_space)
+    return None if counts is None else legal_actions(timestep.obs, counts)
+
+
+def _is_allowed(env: Env, legal: Bool[Array, " A"] | None, action: PyTree[Array]) -> Bool[Array, ""] | None:
+    """Returns whether an action may be taken; None where the observation does not say it."""
+    counts = counts_of(env.action_space)
+    return None if legal is None or counts is None else is_legal(legal, action, counts)
 
 
 def _zero(space: Space) -> PyTree[Array]:

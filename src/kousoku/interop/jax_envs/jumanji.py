@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
-from ...core.action_mask import ACTION_MASK
+from ...core.action_mask import ACTION_MASK, mask_shape
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_flag
 from ...core.scene import Scene
@@ -44,8 +44,9 @@ class JumanjiEnv(ForeignEnv):
     An episode that Jumanji ends with the discount 0 has terminated, with another one it was truncated. Its own time
     limit, for which most of its environments say 0, is ours: the task has ended if a step without the limit says so.
 
-    A mask over combinations of several choices goes with one choice among all combinations, as agents use it. The
-    rewards of several agents are added up, as by Jumanji's `MultiToSingleWrapper`.
+    A mask over combinations of several choices goes with one choice among all combinations, as agents use it. Where
+    choices are apart, it is left out if it could pass for a mask of each choice by itself. The rewards of several
+    agents are added up, as by Jumanji's `MultiToSingleWrapper`.
 
     Attributes:
         theirs: the environment.
@@ -167,11 +168,16 @@ def _wrapped(env: Any, time_limit: int | None, flat_actions: bool, made_from: st
     limit = checked_limit(own if time_limit is None else time_limit)
     actions = acted(env.action_spec)
     obs = shapes_of(env, env.reset)[1].observation
-    nvec = _combined(actions, obs) if check_flag("flat_actions", flat_actions) else None
+    combined = _combined(actions, obs)
+    nvec = combined if check_flag("flat_actions", flat_actions) else None
     if nvec is not None:
         actions = Discrete(math.prod(nvec))
         mask = parts_of(obs) or {}
         obs = {**mask, ACTION_MASK: _flat(mask[ACTION_MASK])}
+    elif combined is not None and combined == mask_shape(combined):
+        obs = {name: part for name, part in (parts_of(obs) or {}).items() if name != ACTION_MASK}
+    elif combined is None:
+        actions = _masked(actions, obs)
     told = EnvSpec(_without_clocks(observed(obs, env.observation_spec)), actions, limit)
     without = None if unlimited is None else Foreign(unlimited, None if made_from is None else f"{made_from} unlimited")
     kind = DrawnJumanjiEnv if _viewer_name(env) else JumanjiEnv
@@ -202,6 +208,17 @@ def _combined(actions: Space, obs: Any) -> tuple[int, ...] | None:
     if isinstance(actions, MultiDiscrete) and mask is not None and tuple(mask.shape) == actions.nvec:
         return actions.nvec
     return None
+
+
+def _masked(actions: Space, obs: Any) -> Space:
+    """Returns the space of choices as far as a mask of each by itself has numbers for them.
+
+    MultiCVRP's has one fewer than its actions, of which the last is no place.
+    """
+    shape = getattr((parts_of(obs) or {}).get(ACTION_MASK), "shape", ())
+    if isinstance(actions, MultiDiscrete) and len(shape) == 2 and shape[0] == len(actions.nvec):
+        return MultiDiscrete(tuple(min(n, shape[1]) for n in actions.nvec))
+    return actions
 
 
 def _flat(leaf: Any) -> Any:

@@ -16,7 +16,7 @@ class MultiCategorical(Distribution):
     """p(a) = prod_i p_i(a_i), each p_i a `Categorical`; an action is int32 [D].
 
     Attributes:
-        logits: those of all D choices after one another, [sum of sizes].
+        logits: those of all D choices after one another, [sum of sizes]; finite or -inf, of each choice one finite.
         sizes: how many actions each choice has; static.
 
     Raises:

@@ -15,7 +15,7 @@ from jaxtyping import Array, Int, Key, PRNGKeyArray, PyTree
 
 from ...collectors.env_kernel import env_kernel, partition_env, restart_env, step_env
 from ...compiler import kernel
-from ...core.action_mask import only_legal
+from ...core.action_mask import counts_of, legal_actions
 from ...core.agent import Agent
 from ...core.agent_check import is_like_action, told
 from ...core.env import Drawable, Env
@@ -26,6 +26,8 @@ from ...core.scene3d import Contacts3d, Drawable3d, Touching3d, Trajectory3d
 from ...core.spaces import Discrete, MultiDiscrete, Space
 from ...core.timestep import Timestep, named_parts
 from ...core.wrapper import Wrapper, steps_per_action, unwrapped, unwrapped_action, unwrapped_state
+from ...nn.actor_critic import legal_only
+from ...ops.distributions import Categorical, MultiCategorical
 from ...ops.trees import arrays_on_device, to_device
 from ..guards.key_reuse import keys_unchecked
 from ..io.tree_io import pick_member
@@ -180,11 +182,12 @@ def random_policy(space: Space) -> Callable[[Any, PRNGKeyArray], PyTree[Array]]:
     """Returns the policy that draws any action of a space, of those that are legal where the observation has a mask."""
 
     def choose(obs: Any, key: PRNGKeyArray) -> PyTree[Array]:
-        values = jnp.zeros(space.n) if isinstance(space, Discrete) else None
-        legal = values if values is None else only_legal(values, obs)
-        if legal is None or legal is values:
+        counts = counts_of(space)
+        if counts is None or legal_actions(obs, counts) is None:
             return space.sample(key)
-        return jax.random.categorical(key, legal).astype(jax.eval_shape(space.sample, key).dtype)
+        one = isinstance(counts, int)
+        uniform = Categorical(jnp.zeros(counts)) if one else MultiCategorical(jnp.zeros(sum(counts)), counts)
+        return legal_only(uniform, obs).sample(key).astype(jax.eval_shape(space.sample, key).dtype)
 
     return choose
 
