@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -124,13 +125,25 @@ def test_a_run_folder_imports_nothing_and_says_what_to_do(folder, trained_and_mo
     )
 
 
-def test_a_file_that_starts_jax_leaves_no_core_out(folder):
-    """Arrays at the top of a file start JAX: it has been told of all cores before."""
-    (folder / "arrays.py").write_text("import jax\nCOUNT = jax.device_count()\nprint(COUNT, 'devices')\n")
-    (trained,) = told(folder, "train q_learning GridWorld-v0 --steps 20 --out short --import arrays.py", XLA_FLAGS="")
-    assert trained[0] == 0, trained
-    assert f"{len(os.sched_getaffinity(0))} devices" in trained[1]
-    assert "JAX has started" not in trained[2]
+CORES = len(os.sched_getaffinity(0))
+STARTS = {
+    "arrays.py": ("", CORES),
+    "flags.py": ("os.environ['XLA_FLAGS'] += ' --xla_force_host_platform_device_count=3'", 3),
+    "config.py": ("jax.config.update('jax_num_cpu_devices', 3)", 3),
+}
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_a_file_that_starts_jax_gives_it_all_cores_unless_it_says_how_many(name, folder):
+    line, count = STARTS[name]
+    (folder / name).write_text(f"import os, jax\n{line}\nprint(jax.device_count(), 'devices')\n")
+    command = f"train q_learning GridWorld-v0 --steps 20 --out {name}.run --import {name}"
+    ((status, output, errors),) = told(folder, command, XLA_FLAGS="")
+    assert status == 0, (output, errors)
+    assert f"{count} devices\n" in output
+    assert "JAX has started" not in errors
+    facts = json.loads((folder / f"{name}.run" / "run.json").read_text())
+    assert facts["device"]["available"] == count
 
 
 WRONG = {

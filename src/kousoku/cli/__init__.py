@@ -118,16 +118,16 @@ def _split(words: list[str]) -> tuple[list[str], list[str]]:
 def _imported(named: list[str], learns: bool) -> list[str]:
     """Imports a person's own files and modules; returns the words that name them, for the record of the run.
 
-    Where it learns, JAX is given all cores before: a file that makes an array starts JAX, and then it is too late.
+    Where it learns, a file that makes an array, and so starts JAX, starts it with all cores.
     """
     if not named:
         return []
-    from ..training.devices import use_all_cores  # imported here: most commands have none
+    from ..training.devices import all_cores_if_started  # imported here: most commands have none
     from .own_code import import_all
 
-    if learns:
-        use_all_cores()
-    return [word for name in import_all(named) for word in (IMPORT, name)]
+    with all_cores_if_started() if learns else contextlib.nullcontext():
+        files = import_all(named)
+    return [word for name in files for word in (IMPORT, name)]
 
 
 def _write_no_more() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -13,6 +15,8 @@ import numpy as np
 from jaxtyping import Array
 
 from ..core.errors import ConfigError
+
+FLAGS, FORCED = "XLA_FLAGS", "xla_force_host_platform_device_count"
 
 
 def use_all_cores() -> int:
@@ -25,14 +29,39 @@ def use_all_cores() -> int:
     Returns:
         The number of devices that JAX has now.
     """
-    forced = "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", "")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if not forced:
+    cores = _cores()
+    if FORCED not in os.environ.get(FLAGS, ""):
         try:
             jax.config.update("jax_num_cpu_devices", cores)
         except RuntimeError:
             _tell_too_late(cores)
     return jax.device_count()
+
+
+@contextlib.contextmanager
+def all_cores_if_started() -> Iterator[None]:
+    """Gives JAX all cores if the code within starts it, such as a person's file whose arrays are made at its top.
+
+    The code may set it up otherwise, by XLA_FLAGS or `jax.config`: what it says counts.
+    """
+    before = os.environ.get(FLAGS)
+    if FORCED in (before or ""):
+        yield
+        return
+    ours = f"--{FORCED}={_cores()}"
+    os.environ[FLAGS] = f"{before or ''} {ours}".strip()
+    try:
+        yield
+    finally:
+        left = os.environ.get(FLAGS, "").replace(ours, "", 1).strip()
+        os.environ.pop(FLAGS, None)
+        if left or before is not None:
+            os.environ[FLAGS] = left
+
+
+def _cores() -> int:
+    """Returns how many processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _tell_too_late(cores: int) -> None:
