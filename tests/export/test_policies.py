@@ -214,6 +214,31 @@ def test_a_dict_for_an_array_is_told_by_its_names_and_nothing_for_one_as_it_is(k
     assert rest.startswith(fix)
 
 
+class Column:
+    """A column of a table with keys, as pandas has them: it is an array, and going over it gives numbers."""
+
+    def __init__(self, numbers):
+        self.numbers = numbers
+
+    def keys(self):
+        return range(len(self.numbers))
+
+    def __iter__(self):
+        return iter(self.numbers)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.numbers, dtype)
+
+
+@pytest.mark.parametrize("kind", ["python", "file"])
+def test_a_table_with_names_is_an_array(kind, tmp_path):
+    policy = made("categorical")
+    act = policy if kind == "python" else imported(policy.save(tmp_path / "policy.py")).act
+    numbers = [0.1, -0.2, 0.3, 0.4]
+    assert np.asarray(act(Column(numbers))) == np.asarray(act(numbers))
+    assert np.array_equal(act(Column([numbers, numbers[::-1]])), act([numbers, numbers[::-1]]))
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [

@@ -72,7 +72,7 @@ def part_of(obs, names, shape, refuse):
         else:
             raise refuse(dict_told(obs) or type(obs).__name__, f"give a part {name!r}", f"observation{path}")
         path += f"[{name!r}]"
-    if hasattr(obs, "keys"):
+    if is_dict(obs):
         fits = " or ".join(f"obs{path}[{name!r}]" for name in obs if is_like(obs[name], shape))
         fix = f"give {fits}" if fits else f"use an array of shape {shape}"
         raise refuse(dict_told(obs), fix, f"observation{path}")
@@ -82,9 +82,14 @@ def part_of(obs, names, shape, refuse):
         raise refuse("rows of different lengths", "use an array of numbers", f"observation{path}") from None
 
 
+def is_dict(obs):
+    """Returns whether names lead to its parts, and it is no array, as a column of a table is."""
+    return hasattr(obs, "keys") and not hasattr(obs, "__array__")
+
+
 def dict_told(obs):
     """Returns in words which names a dict has; nothing of what is no dict."""
-    return f"a dict with {', '.join(map(repr, obs)) or 'nothing'}" if hasattr(obs, "keys") else ""
+    return f"a dict with {', '.join(map(repr, obs)) or 'nothing'}" if is_dict(obs) else ""
 
 
 def is_like(x, shape):
