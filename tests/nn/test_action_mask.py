@@ -48,8 +48,15 @@ class TestOnlyLegal:
         obs, logits = {"action_mask": jnp.array(mask, dtype)}, jnp.arange(5.0)
         assert legal_actions(obs, (3, 2)).tolist() == [bool(n) for n in legal]
         assert only_legal(logits, obs, (3, 2)).tolist() == [i if n else -np.inf for i, n in enumerate(legal)]
+        in_a_row = {"action_mask": jnp.concatenate([obs["action_mask"][0], obs["action_mask"][1, :2]])}
+        assert legal_actions(in_a_row, (3, 2)).tolist() == [bool(n) for n in legal]
 
-    @pytest.mark.parametrize("shape", [(5,), (3, 2), (2, 2), (2, 4), (1, 2, 3)])
+    def test_rows_may_be_those_of_two_actions_and_more(self):
+        """Then nothing tells them from a mask over all combinations."""
+        obs = {"action_mask": jnp.array([[0, 1, 1], [1, 0, 1]])}
+        assert legal_actions(obs, (2, 3)).tolist() == [False, True, True, False, True]
+
+    @pytest.mark.parametrize("shape", [(4,), (6,), (3, 2), (2, 2), (2, 4), (1, 2, 3)])
     def test_a_mask_of_another_shape_says_nothing_of_choices(self, shape):
         assert legal_actions({"action_mask": jnp.zeros(shape)}, (3, 2)) is None
 
@@ -283,13 +290,13 @@ def test_each_choice_keeps_to_its_mask(agent, recurrent):
 
 @pytest.mark.parametrize("agent", ["ppo", "a2c"])
 @pytest.mark.parametrize(
-    "mask", [Box(0, 1, (5,), "uint8"), Box(0, 1, (3, 3)), Box(0, 1, (2, 2)), Discrete(2), Dict({"a": Box(0, 1, (3,))})]
+    "mask", [Box(0, 1, (6,), "uint8"), Box(0, 1, (3, 3)), Box(0, 1, (2, 2)), Discrete(2), Dict({"a": Box(0, 1, (3,))})]
 )
 def test_a_mask_that_is_not_of_each_choice_is_refused(agent, mask):
     with pytest.raises(ks.ConfigError) as caught:
         ks.make_agent(agent).init(EnvSpec(Dict({"action_mask": mask}), CHOICES), KEYS[0])
     assert str(caught.value).startswith("observation_space['action_mask']: got ")
-    assert "give one number for each action of each choice, in the shape (2, 3)" in str(caught.value)
+    assert "give one number for each action of each choice, in the shape (2, 3) or (5,)" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

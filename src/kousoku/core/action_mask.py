@@ -1,10 +1,10 @@
 """Action masks: which actions may be taken now, as a part of the observation.
 
 A mask is the entry "action_mask" of a Dict observation: one number for each action of a Discrete space, 1 for an action
-that may be taken and 0 for one that must not. That of a MultiDiscrete space has a row for each choice, [len(nvec),
-max(nvec)], in which numbers beyond the choice's own actions do not count. It travels with the observation, to whoever
-sees that: to the agent when it acts, and when it learns to the loss, to the target in the next observation, and into
-replay buffers.
+that may be taken and 0 for one that must not. That of a MultiDiscrete space has the numbers of one choice after those
+of the other, [sum(nvec)], or a row for each choice, [len(nvec), max(nvec)], in which numbers beyond the choice's own
+actions do not count. It travels with the observation, to whoever sees that: to the agent when it acts, and when it
+learns to the loss, to the target in the next observation, and into replay buffers.
 """
 
 from __future__ import annotations
@@ -28,18 +28,19 @@ Counts = int | tuple[int, ...]
 def check_mask(observation_space: Space, action_space: Space) -> None:
     """Refuses a mask that is not of one number for each action.
 
-    One over all combinations of MultiDiscrete choices, of the shape nvec, is let through and forbids nothing.
+    One over all combinations of MultiDiscrete choices, of the shape nvec, is let through and forbids nothing; of two
+    choices, the first of two actions, that is the shape of a row for each choice, and as such it is read.
 
     Raises:
         ConfigError: for an entry "action_mask" of another shape, which would let everything pass.
     """
     counts = counts_of(action_space)
     mask = observation_space.spaces.get(ACTION_MASK) if isinstance(observation_space, Dict) else None
-    if mask is None or counts is None or getattr(mask, "shape", None) in (mask_shape(counts), counts):
+    if mask is None or counts is None or getattr(mask, "shape", None) in (*mask_shapes(counts), counts):
         return
     wanted = f"each of {counts} actions"
     if isinstance(counts, tuple):
-        wanted = f"each action of each choice, in the shape {mask_shape(counts)}"
+        wanted = f"each action of each choice, in the shape {' or '.join(map(str, mask_shapes(counts)))}"
     fix = f"give one number for {wanted}, or give the entry another name"
     raise ConfigError(f"observation_space[{ACTION_MASK!r}]", mask, fix)
 
@@ -51,14 +52,14 @@ def counts_of(space: Space) -> Counts | None:
     return space.nvec if isinstance(space, MultiDiscrete) else None
 
 
-def mask_shape(counts: Counts) -> tuple[int, ...]:
-    """Returns the shape of a mask that counts.
+def mask_shapes(counts: Counts) -> tuple[tuple[int, ...], ...]:
+    """Returns the shapes of masks that count.
 
     Examples:
-        >>> mask_shape(4), mask_shape((2, 3, 2))
-        ((4,), (3, 3))
+        >>> mask_shapes(4), mask_shapes((2, 3, 2))
+        (((4,),), ((3, 3), (7,)))
     """
-    return (counts,) if isinstance(counts, int) else (len(counts), max(counts))
+    return ((counts,),) if isinstance(counts, int) else ((len(counts), max(counts)), (sum(counts),))
 
 
 def only_legal(values: Float[Array, " A"], obs: Any, counts: Counts | None = None) -> Float[Array, " A"]:
@@ -95,18 +96,23 @@ def legal_actions(obs: Any, counts: Counts) -> Bool[Array, " A"] | None:
         [False, True, True, True, True]
     """
     mask = obs.get(ACTION_MASK) if isinstance(obs, Mapping) else None
-    if mask is None or jnp.shape(mask) != mask_shape(counts):
+    if mask is None or jnp.shape(mask) not in mask_shapes(counts):
         return None
     legal = mask > 0
     if isinstance(counts, int):
         return _all_if_none(legal)
-    return jnp.concatenate([_all_if_none(legal[i, :n]) for i, n in enumerate(counts)])
+    rows = [legal[i, :n] for i, n in enumerate(counts)] if legal.ndim == 2 else jnp.split(legal, _starts(counts)[1:])
+    return jnp.concatenate([_all_if_none(row) for row in rows])
 
 
 def is_legal(legal: Bool[Array, " A"], action: Int[Array, "..."], counts: Counts) -> Bool[Array, ""]:
     """Returns whether an action, or each choice of one, is among those of `legal_actions`."""
-    starts = 0 if isinstance(counts, int) else np.cumsum((0, *counts[:-1]), dtype=np.int32)
-    return jnp.all(legal[action + starts])
+    return jnp.all(legal[action if isinstance(counts, int) else action + _starts(counts)])
+
+
+def _starts(counts: tuple[int, ...]) -> Int[np.ndarray, " D"]:
+    """Returns where the actions of each choice begin."""
+    return np.cumsum((0, *counts[:-1]), dtype=np.int32)
 
 
 def _all_if_none(legal: Bool[Array, " n"]) -> Bool[Array, " n"]:

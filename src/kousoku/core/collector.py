@@ -234,7 +234,10 @@ class Collector(eqx.Module):
 
     @property
     def least_share(self) -> float:
-        """The part of its memory that it needs however small its `size` is made: 0 for next to nothing."""
+        """The part of its memory that it needs however small its `size` is made: 0 for next to nothing.
+
+        A refusal for memory names the network where not even that fits.
+        """
         return 0.0
 
     def num_devices(self, available: int) -> int:

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
-from ...core.action_mask import ACTION_MASK, mask_shape
+from ...core.action_mask import ACTION_MASK, mask_shapes
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_flag
 from ...core.scene import Scene
@@ -174,7 +174,7 @@ def _wrapped(env: Any, time_limit: int | None, flat_actions: bool, made_from: st
         actions = Discrete(math.prod(nvec))
         mask = parts_of(obs) or {}
         obs = {**mask, ACTION_MASK: _flat(mask[ACTION_MASK])}
-    elif combined is not None and combined == mask_shape(combined):
+    elif combined is not None and combined in mask_shapes(combined):
         obs = {name: part for name, part in (parts_of(obs) or {}).items() if name != ACTION_MASK}
     elif combined is None:
         actions = _masked(actions, obs)
