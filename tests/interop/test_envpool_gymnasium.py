@@ -7,7 +7,7 @@ import gymnasium
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from counting import Counting
+from counting import Asked, Counting
 from gymnasium.vector import AutoresetMode
 
 import kousoku as ks
@@ -152,8 +152,40 @@ def test_actions_may_be_dicts_with_the_environments_numbers(name):
         lambda: pool.step(parts, ids),
         lambda: pool.step({"action": parts, "env_id": ids}),
         lambda: pool.step({**parts, "env_id": ids}) if name != "env_id" else pool.step(parts, ids),
+        lambda: pool.step({**parts, "players.env_id": ids}, ids),
+        lambda: pool.step({"action": parts, "env_id": ids, "players": {"env_id": ids}}),
     ):
         assert call()[4]["env_id"].tolist() == [2, 0]
+
+
+@pytest.mark.parametrize("more", [{"players.env_id": [2, 0]}, {"players": {"env_id": [2, 0]}}], ids=["dots", "nested"])
+def test_numbers_of_players_are_those_of_the_environments(more):
+    pool = ks.to_envpool(Counting(length=9), 3)
+    pool.reset()
+    given = {"action": np.array([1, 0]), "env_id": np.array([2, 0])} | more
+    apart = {"action": given["action"], **more}, given["env_id"]
+    for count, told in enumerate([pool.step(given), pool.step(*apart)], start=1):
+        assert (told[4]["env_id"].tolist(), told[1].tolist()) == ([2, 0], [0, count])
+
+
+@pytest.mark.parametrize("name", ["players", "players.env_id"])
+def test_parts_of_an_action_may_be_called_as_the_numbers_of_players(name):
+    pool, ids = ks.to_envpool(Pair(length=9, name=name), 3), np.array([2, 0])
+    pool.reset()
+    parts = {name: np.array([1, 0]), "force": np.zeros(2, np.float32)}
+    assert pool.step({**parts, "env_id": ids})[4]["env_id"].tolist() == [2, 0]
+
+
+@pytest.mark.parametrize("form", [np.array, lambda given: {"action": np.array(given)}], ids=["array", "dict"])
+def test_a_step_does_not_ask_for_the_space_of_actions_anew(form):
+    env = Asked(length=99)
+    pool = ks.to_envpool(env, 3)
+    pool.reset()
+    pool.step(form([0, 1, 1]))
+    before = len(env.asked)
+    for _ in range(5):
+        pool.step(form([0, 1, 1]))
+    assert len(env.asked) == before
 
 
 def test_a_dict_of_one_action_and_numbers_steps_these_environments():
@@ -164,8 +196,9 @@ def test_a_dict_of_one_action_and_numbers_steps_these_environments():
     assert pool.step({"action": np.array([1, 0])}, ids)[4]["env_id"].tolist() == [2, 0]
     assert pool.step({"action": np.array([1, 0]), "env_id": [1]}, ids)[4]["env_id"].tolist() == [2, 0]
     assert pool.step({"action": np.zeros(3, int)})[4]["env_id"].tolist() == [0, 1, 2]
-    for given in ({"act": np.zeros(3, int)}, {"action": np.zeros(3, int), "force": 1}, {"env_id": [0]}, {}):
-        with pytest.raises(ks.ConfigError, match=r"^action: got "):
+    no = np.zeros(3, int)
+    for given in ({"act": no}, {"action": no, "force": 1}, {"env_id": [0]}, {}, {"action": no, "players": {"act": no}}):
+        with pytest.raises(ks.ConfigError, match=r"^action: got \{.*; use \{'action': \.\.\., 'env_id': \.\.\.\}$"):
             pool.step(given)
     with pytest.raises(ks.ConfigError, match=r"^env_id: got "):
         pool.step({"action": np.zeros(1, int), "env_id": [7]})

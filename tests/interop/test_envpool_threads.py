@@ -136,14 +136,81 @@ def test_nothing_to_receive_is_told_where_the_others_have_ended_or_it_was_closed
 def test_a_thread_that_waits_is_told_when_the_one_that_might_have_sent_ends():
     pool, told = pool_of(3, 3), []
     pool.reset()
-    going = threading.Event()
-    other = threading.Thread(target=lambda: (pool.send(np.zeros(3, int)), going.wait(SOON)))
+    sent, going = threading.Event(), threading.Event()
+    other = threading.Thread(target=lambda: (pool.send(np.zeros(3, int)), sent.set(), going.wait(SOON)))
     other.start()
+    assert sent.wait(SOON)
     pool.recv()
     threading.Timer(0.1, going.set).start()
     with pytest.raises(ks.ConfigError, match=NOTHING):
         told.append(pool.recv())
     assert not other.is_alive()
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda pool: pool], ids=["copy", "deepcopy", "itself"])
+def test_a_thread_that_has_only_just_begun_may_send(again):
+    pool = pool_of(3, 3)
+    pool.reset()
+    pool = again(pool)
+    late = threading.Thread(target=lambda: (time.sleep(0.05), pool.send(np.ones(3, int))))
+    late.start()
+    assert pool.recv()[1].tolist() == [0, 0, 0]
+    with pytest.raises(ks.ConfigError, match=NOTHING):
+        pool.recv()
+    assert not late.is_alive()
+
+
+def test_a_thread_that_was_there_before_may_send_once_it_has_used_the_object(threads):
+    go, going = threading.Event(), threading.Event()
+    made = []
+    old = threads.submit(lambda: (go.wait(SOON), made[0].send(np.zeros(3, int)), going.wait(SOON)))
+    pool = pool_of(3, 3)
+    made.append(pool)
+    pool.reset()
+    with pytest.raises(ks.ConfigError, match=NOTHING):
+        pool.recv()
+    assert not old.done()
+    late = threading.Thread(target=going.wait, args=(SOON,))
+    late.start()
+    go.set()
+    assert len(received(pool, 1)) == 1
+    going.set()
+    late.join(SOON)
+
+
+@pytest.mark.parametrize("others", [1, 3])
+def test_where_all_wait_for_each_other_one_is_told(threads, others):
+    pool = pool_of(4, 1)
+    pool.reset()
+    waiting = [threads.submit(pool.recv) for _ in range(others)]
+    time.sleep(0.05)
+    for _ in range(2):
+        with pytest.raises(ks.ConfigError, match=NOTHING):
+            pool.recv()
+    assert not any(job.done() for job in waiting)
+    pool.send(np.zeros(others, int), np.arange(others))
+    assert numbers([job.result(SOON) for job in waiting]) == list(range(others))
+
+
+@pytest.mark.parametrize("first", ["reset", "async_reset"])
+def test_a_pool_that_was_closed_takes_actions_and_waits_again_after_a_reset(threads, first):
+    pool = pool_of(3, 3)
+    pool.reset()
+    pool.close()
+    assert pool.closed
+    told = r"^send: got 'it was closed'; call reset\(\) or async_reset\(\) first$"
+    for call in (pool.send, pool.step):
+        with pytest.raises(ks.ConfigError, match=told):
+            call(np.zeros(3, int))
+    getattr(pool, first)()
+    assert not pool.closed
+    if first == "async_reset":
+        pool.recv()
+    waiting = threads.submit(pool.recv)
+    time.sleep(0.05)
+    assert not waiting.done()
+    pool.send(np.zeros(3, int))
+    assert numbers([waiting.result(SOON)]) == [0, 1, 2]
 
 
 def test_a_copy_has_what_waits_and_belongs_to_the_thread_that_made_it(threads):

@@ -6,8 +6,9 @@ from functools import partial
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
-from counting import Counting
+from counting import Asked, Counting
 from fresh_process import check_refusals, without_types_checked
 
 import kousoku as ks
@@ -80,6 +81,10 @@ def test_actions_of_another_shape_are_refused_where_they_are_traced():
         "step_env('Pendulum-v1', np.zeros((3, 1)))": "action: got 'float64 [3, 1]'; " + swing,
         "jax.jit(lambda a: step('CartPole-v1', a))(jnp.zeros(3))": "action: got 'float32 [3]'; " + cart,
         "jax.vmap(lambda a: step('CartPole-v1', a))(jnp.zeros((3, 1)))": "action: got 'float32 [1]'; " + cart,
+        "jax.jit(lambda a: step('CartPole-v1', [a]))(1)": "action: got 'int32 [1]'; " + cart,
+        "jax.vmap(lambda a: step('Pendulum-v1', [a, a]))(jnp.zeros(3))": "action: got 'float32 [2]'; " + swing,
+        "jax.jit(lambda a: step('Pendulum-v1', [a, [a]]))(1.0)": "action: got ",
+        "jax.jit(lambda a: step('Pendulum-v1', {'torque': a}))(1.0)": "action: got ",
         "sheet.step(key, drawn, 1)": "action: got 1; use a dict with 'force', 'ink'",
         "sheet.step(key, drawn, {'ink': ink})": "use a dict with 'force', 'ink'",
         "sheet.step(key, drawn, {'ink': ink, 'force': [0.0, 1.0]})": "action: got 'float64 [2]'; use a number",
@@ -123,6 +128,56 @@ print(json.dumps(told))
 """)
     for obs in told.values():
         assert obs == obs[:1] * 6
+
+
+def test_lists_of_traced_numbers_and_other_libraries_arrays_are_actions():
+    told = without_types_checked("""
+import json, jax, jax.numpy as jnp, numpy as np, kousoku as ks
+class Theirs:
+    dtype = "theirs.float64"
+    def __init__(self, array):
+        self.array, self.shape = array, array.shape
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+key, told = jax.random.key(0), {}
+forms = {"CartPole-v1": (1, [lambda a: a]), "Pendulum-v1": (0.5, [lambda a: [a], lambda a: (a,), lambda a: [[a]]])}
+for id, (action, made) in forms.items():
+    env = ks.to_gymnax(id)
+    _, state = env.reset(key)
+    took = lambda given: env.step_env(key, state, given)[0]
+    shape = env.env.action_space.shape
+    told[id] = [took(np.full(shape, action)).tolist(), took(Theirs(np.full(shape, action))).tolist()]
+    for form in made:
+        told[id].append(jax.jit(lambda a: took(form(a)))(action).tolist())
+        told[id].append(jax.vmap(lambda a: took(form(a)))(jnp.array([action] * 2))[1].tolist())
+print(json.dumps(told))
+""")
+    for obs in told.values():
+        np.testing.assert_allclose(obs, obs[:1] * len(obs), rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["step", "step_env"])
+@pytest.mark.parametrize("given", [True, False], ids=["given", "none"])
+def test_a_step_does_not_ask_for_the_space_of_actions_anew(method, given):
+    env = ks.to_gymnax(Asked(length=99))
+    key, params = jax.random.key(0), env.default_params if given else None
+    _, state = env.reset(key, params)
+    getattr(env, method)(key, state, jnp.int32(0), params)
+    before = len(env.env.asked)
+    for _ in range(3):
+        state = getattr(env, method)(key, state, jnp.int32(0), params)[1]
+    assert len(env.env.asked) == before
+    assert state.obs[1] == 3
+
+
+def test_actions_are_those_of_the_parameters():
+    env = ks.to_gymnax("CartPole-v1")
+    params = env.default_params.replace(env="Pendulum-v1")
+    key = jax.random.key(0)
+    _, state = env.reset(key, params)
+    assert env.step(key, state, jnp.zeros(1), params)[0].shape == (3,)
+    with pytest.raises(ks.ConfigError, match=r"use an array like float32 \[1\]"):
+        env.step(key, state, jnp.zeros(3), params)
 
 
 @pytest.mark.parametrize("env", [Counting(length=9), ks.wrappers.TimeLimit(Counting(length=9), 5)], ids=type)

@@ -39,13 +39,21 @@ def test_its_methods_give_shapes_alone():
         ks.check_env(env)
 
 
+class ManyInOne(gymnasium.vector.VectorEnv, gymnasium.Env):
+    """A vector that is an environment, too, as EnvPool's are."""
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
         (3, "give a gymnasium.Env, a function that makes one"),
         (lambda: 3, "the function has to return a gymnasium.Env"),
         (lambda: 1 / 0, "it cannot be made: division by zero"),
-        (lambda: SyncVectorEnv([Counter]), "the function has to return a gymnasium.Env"),
+        (lambda: SyncVectorEnv([Counter]), "the function has to return a gymnasium.Env; give a vector itself"),
+        (lambda: ManyInOne(), "the function has to return a gymnasium.Env; give a vector itself"),
+        (lambda: gymnasium.Wrapper(ManyInOne()), "the function has to return a gymnasium.Env; give a vector itself"),
+        (lambda: ks.to_envpool("CartPole-v1", 4), "env: got 'EnvPoolLike'; it is a pool of EnvPool's: give it to kou"),
+        (lambda: gymnasium.Wrapper(ks.to_envpool("CartPole-v1", 4)), "it is a pool of EnvPool's: give it to kousoku"),
     ],
 )
 def test_what_is_no_environment(given, told):
@@ -159,7 +167,8 @@ def test_a_pool_is_as_large_as_all_slots_and_gives_all_at_once():
     assert "make it with batch_size=4" in refused(ks.from_envpool, ks.to_envpool("CartPole-v1", 4, batch_size=2))
     assert "give a pool of envpool.make_gymnasium" in refused(ks.from_envpool, gymnasium.make("CartPole-v1"))
     pool = ks.to_envpool("CartPole-v1", 4)
-    assert "give it to kousoku.from_envpool" in refused(ks.from_gymnasium, pool)
+    for given in (pool, gymnasium.Wrapper(pool)):
+        assert "give it to kousoku.from_envpool" in refused(ks.from_gymnasium, given)
     assert "kousoku.from_envpool(...) of it" in refused(check_shapes, pool)
     many = type("Many", (type(pool),), {"config": property(lambda pool: {"max_num_players": 2})})
     assert "it has several players" in refused(ks.from_envpool, many(ks.make("CartPole-v1"), 4))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -41,6 +43,17 @@ class Counting(ks.Env):
     def _told(self, state, reward):
         ended = state[1] >= self.length
         return state, ks.Timestep(state, reward, ended, jnp.array(False), Count(state[1].astype(jnp.int32)))
+
+
+class Asked(Counting):
+    """One that counts how often it is asked for its actions' space."""
+
+    asked: ClassVar[list[int]] = []
+
+    @property
+    def action_space(self):
+        self.asked.append(1)
+        return super().action_space
 
 
 def counted_from(obs: np.ndarray) -> list[float]:

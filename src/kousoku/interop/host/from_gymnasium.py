@@ -129,8 +129,7 @@ def from_gymnasium(env: Any, *, workers: int = 0, name: str | None = None) -> Ho
         >>> env.name, env.action_space
         ('CartPole-v1', Discrete(n=2))
     """
-    if is_pool(env):
-        raise ConfigError("env", type(env).__name__, "it is a pool of EnvPool's: give it to kousoku.from_envpool")
+    _check_no_pool(env)
     if isinstance(env, gymnasium.vector.VectorEnv):
         if workers:
             raise ConfigError("workers", workers, "the vector has its own; leave it out")
@@ -161,12 +160,11 @@ def host_env(
         drawn: makes one that draws itself; by default the factory does if its environments draw already.
 
     Raises:
-        ConfigError: if it cannot be made, or is no `gymnasium.Env`.
+        ConfigError: if it cannot be made, is no `gymnasium.Env`, or has many environments in it.
     """
     check_count("workers", workers, low=0)
     env = made(name or _name_of(factory), factory) if example is None else example
-    if not isinstance(env, gymnasium.Env):
-        raise ConfigError("env", env, "the function has to return a gymnasium.Env")
+    _check_one(env)
     name = name or _name_of(env)
     theirs = _part_of(name, env, "observation_space"), _part_of(name, env, "action_space")
     observations = our_space(f"observation_space of {name}", theirs[0])
@@ -178,6 +176,22 @@ def host_env(
         _told(name, "closed", env.close)
     maker = VectorMaker(name, factory, int(workers))
     return HostEnv(name, observations, actions, maker, make_drawn=make_drawn, starts=starts_of(*theirs))
+
+
+def _check_one(env: Any) -> None:
+    """Refuses what is no `gymnasium.Env`, or is one of many environments, within wrappers too."""
+    inner = env.unwrapped if isinstance(env, gymnasium.Env) else env
+    _check_no_pool(inner)
+    if isinstance(inner, gymnasium.vector.VectorEnv):
+        fix = "the function has to return a gymnasium.Env; give a vector itself"
+        raise ConfigError("env", type(inner).__name__, fix)
+    if not isinstance(env, gymnasium.Env):
+        raise ConfigError("env", env, "the function has to return a gymnasium.Env")
+
+
+def _check_no_pool(env: Any) -> None:
+    if is_pool(env):
+        raise ConfigError("env", type(env).__name__, "it is a pool of EnvPool's: give it to kousoku.from_envpool")
 
 
 def _part_of(name: str, env: Any, part: str) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from ...core.errors import ConfigError
 from ...core.spaces import Box, Dict, Discrete, MultiDiscrete, Space, as_array
@@ -50,7 +51,7 @@ class ArrayReader:
             return np.asarray(array, self._dtype, order="C")
 
     def in_jax(self, action: Any) -> Any:
-        """Returns an action of one environment for a function in JAX: an array as it is, what else may be one as one.
+        """Returns an action of one environment for a function in JAX: an array or a number as it is, others as arrays.
 
         Only its shape is checked, as numbers are not known while a function is traced. To a Box's shape others may be
         broadcast.
@@ -58,11 +59,12 @@ class ArrayReader:
         Raises:
             ConfigError: for another shape, or what are no numbers.
         """
-        array = action if hasattr(action, "dtype") else as_array(action)
+        known = isinstance(action, jax.Array) or isinstance(getattr(action, "dtype", None), np.dtype)
+        array = action if known else _traced_or_concrete(action)
         numbers = jnp.issubdtype(array.dtype, np.number) or array.dtype == bool
         if not numbers or (array.shape != self._shape and not self._is_spread(array.shape)):
             raise self._refused(action, array, ())
-        return array if isinstance(action, list | tuple) else action
+        return action if isinstance(action, int | float) else array
 
     def _is_spread(self, shape: tuple[int, ...]) -> bool:
         """Returns whether numbers of a shape become those of a Box by being broadcast."""
@@ -138,7 +140,7 @@ def whole_numbers(space: Space, actions: Any) -> Any:
         known = isinstance(actions, Mapping) and set(actions) == set(space.spaces)
         return {name: whole_numbers(part, actions[name]) for name, part in space.spaces.items()} if known else actions
     array = as_array(actions)
-    if space.dtype.kind == "f" or array.dtype.kind not in "fb":
+    if array.dtype.kind not in "fb" or space.dtype.kind == "f":
         return actions
     with np.errstate(invalid="ignore"):  # of infinities and NaN, which are no whole numbers
         whole = array.astype(np.int64)
@@ -153,6 +155,16 @@ def read_one(reader: ArrayReader | DictReader, action: Any) -> Any:
     """
     given = reader.read(action, ())
     return jax.tree.map(lambda array: array[None], given) if isinstance(given, dict) else given[None]
+
+
+def _traced_or_concrete(action: Any) -> Any:
+    """Returns what is no array as one: JAX's where it holds numbers that are traced, else NumPy's."""
+    if not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(action)):
+        return as_array(action)
+    try:
+        return jnp.asarray(action)
+    except (TypeError, ValueError):  # a dict, or a ragged list
+        return as_array(None)
 
 
 def _counts(space: Space) -> int | np.ndarray | None:

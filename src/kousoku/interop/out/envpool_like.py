@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -23,7 +24,7 @@ from .stepper import LARGEST_SEED, Stepper, made
 from .stepping import ResetRule, StepResult
 
 PATIENCE = 0.2
-"""Seconds after which a thread that waits looks whether another one lives that may send."""
+"""Seconds after which a thread that waits looks whether there is another one that may send."""
 
 
 class Waiting(NamedTuple):
@@ -40,6 +41,41 @@ class Waiting(NamedTuple):
     elapsed: np.ndarray
 
 
+class Threads:
+    """The threads that share an object, and what they hold while they use it.
+
+    Whoever made it may send, and so may each that has used it or began after it; one that waits itself may not.
+
+    Attributes:
+        changed: held by the thread that uses the object; notified where there is more to receive.
+    """
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self._waiting: set[threading.Thread] = set()
+        self._strangers: weakref.WeakSet[threading.Thread] = weakref.WeakSet(threading.enumerate())
+        self.used()
+
+    def used(self) -> threading.Condition:
+        """Returns what a thread holds while it uses the object, and remembers that it does."""
+        self._strangers.discard(threading.current_thread())
+        return self.changed
+
+    def another_may_send(self) -> bool:
+        """Returns whether another thread than this one may send."""
+        out = {threading.current_thread(), *self._waiting}
+        return any(thread not in out and thread not in self._strangers for thread in threading.enumerate())
+
+    def wait(self) -> None:
+        """Waits until something has changed, or for so long that the other threads may have."""
+        me = threading.current_thread()
+        self._waiting.add(me)
+        try:
+            self.changed.wait(PATIENCE)
+        finally:
+            self._waiting.discard(me)
+
+
 class EnvPoolLike(  # pyright: ignore[reportIncompatibleMethodOverride]
     gymnasium.vector.VectorEnv[Any, Any, np.ndarray], gymnasium.Env[Any, Any]
 ):
@@ -50,7 +86,7 @@ class EnvPoolLike(  # pyright: ignore[reportIncompatibleMethodOverride]
 
     As EnvPool's, it is a `gymnasium.Env` as well as a `VectorEnv`, so that wrappers for either take it; its spaces are
     those of one environment. Threads may share it: their calls come one after the other. `recv` waits while nothing is
-    there and another thread that has made or used it lives, which may send.
+    there and another thread may send: see `Threads`.
 
     Args:
         env: an environment.
@@ -67,14 +103,15 @@ class EnvPoolLike(  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def __init__(self, env: Env, num_envs: int = 1, *, batch_size: int | None = None, seed: int = 0) -> None:
         self._waiting: deque[Waiting] = deque()
-        self._share()
+        self._threads = Threads()
         self._stepper = Stepper(env, num_envs, ResetRule.NEXT_STEP)
         self._dtypes = gymnasium_dtypes(env.observation_space)
         self.num_envs = self._stepper.num_slots
         self.batch_size = check_count("batch_size", batch_size or self.num_envs, high=self.num_envs)
         self.env, self._seed = env, check_count("seed", seed, low=0, high=LARGEST_SEED + 1 - self.num_envs)
         self.observation_space = self.single_observation_space = gymnasium_space(env.observation_space)
-        self.action_space: gymnasium.Space = gymnasium_space(env.action_space)
+        self._actions = env.action_space
+        self.action_space: gymnasium.Space = gymnasium_space(self._actions)
         self.single_action_space = self.action_space
         self.all_env_ids = np.arange(self.num_envs, dtype=np.int32)
         self._elapsed = np.zeros(self.num_envs, np.int32)
@@ -83,13 +120,13 @@ class EnvPoolLike(  # pyright: ignore[reportIncompatibleMethodOverride]
         return self.num_envs
 
     def __getstate__(self) -> dict[str, Any]:
-        with self._changed:
-            kept = {name: value for name, value in vars(self).items() if name not in ("_changed", "_threads")}
+        with self._threads.changed:
+            kept = {name: value for name, value in vars(self).items() if name != "_threads"}
             return {**kept, "_waiting": self._waiting.copy(), "_elapsed": self._elapsed.copy()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._share()
+        self._threads = Threads()
 
     @property
     def config(self) -> dict[str, Any]:
@@ -130,17 +167,19 @@ class EnvPoolLike(  # pyright: ignore[reportIncompatibleMethodOverride]
         if seed is not None:
             seed = check_count("seed", seed, low=0, high=LARGEST_SEED + 1 - self.num_envs)
         super().reset(seed=seed)
-        with self._used():
+        with self._threads.used():
+            self.closed = False
             self._forget(numbers)
             begun = self._again(numbers, seed)
             return self._obs(begun), self._info(begun)
 
     def async_reset(self) -> None:
         """Begins new episodes of all environments, which `recv` returns."""
-        with self._used():
+        with self._threads.used():
+            self.closed = False
             self._waiting.clear()
             self._waiting.append(self._again(self.all_env_ids))
-            self._changed.notify_all()
+            self._threads.changed.notify_all()
 
     def send(self, action: Any, env_id: Any = None) -> None:
         """Takes one action in each environment, or in each of some; `recv` returns what follows.
@@ -151,18 +190,20 @@ class EnvPoolLike(  # pyright: ignore[reportIncompatibleMethodOverride]
             env_id: the environments' numbers; by default those of the dict, or all.
 
         Raises:
-            ConfigError: for what are no actions or no numbers of environments, or before the first reset.
+            ConfigError: for what are no actions or no numbers of environments, before the first reset, or after `close`
+                until the next one.
         """
         action, env_id = self._named(action, env_id)
-        numbers, given = self._begin(env_id), whole_numbers(self.env.action_space, action)
-        with self._used():
-            if not self._stepper.has_begun:
-                raise ConfigError("send", "no episode has begun", "call reset() or async_reset() first")
+        numbers, given = self._begin(env_id), whole_numbers(self._actions, action)
+        with self._threads.used():
+            if self.closed or not self._stepper.has_begun:
+                why = "it was closed" if self.closed else "no episode has begun"
+                raise ConfigError("send", why, "call reset() or async_reset() first")
             everyone = numbers is self.all_env_ids
             told = self._stepper.step(given) if everyone else self._stepper.step_some(given, numbers)
             self._elapsed[numbers] = np.where(told.begun, 0, self._elapsed[numbers] + 1)
             self._waiting.append(Waiting(numbers, told, self._elapsed[numbers]))
-            self._changed.notify_all()
+            self._threads.changed.notify_all()
 
     def recv(self) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Returns observations, rewards, terminated, truncated and infos, whose `env_id` says of which environments.
@@ -170,11 +211,11 @@ class EnvPoolLike(  # pyright: ignore[reportIncompatibleMethodOverride]
         Raises:
             ConfigError: if nothing was sent, and no other thread may send.
         """
-        with self._used():
+        with self._threads.used():
             while not self._waiting:
-                if self.closed or not self._another_may_send():
+                if self.closed or not self._threads.another_may_send():
                     raise ConfigError("recv", "nothing was sent", "call send() or async_reset() first")
-                self._changed.wait(PATIENCE)
+                self._threads.wait()
             parts: list[Waiting] = []
             room = self.batch_size
             while room and self._waiting:
@@ -192,7 +233,7 @@ class EnvPoolLike(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, action: Any, env_id: Any = None
     ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Sends actions and receives what follows, with nothing that another thread sends in between."""
-        with self._changed:
+        with self._threads.changed:
             self.send(action, env_id)
             return self.recv()
 
@@ -213,37 +254,27 @@ class EnvPoolLike(  # pyright: ignore[reportIncompatibleMethodOverride]
         raise ConfigError("xla", "to_envpool", "use ks.to_gymnax: its reset and step are functions for jax.jit")
 
     def close(self, **kwargs: Any) -> None:
-        """Forgets what was not received; threads that wait are told so."""
-        with self._changed:
+        """Forgets what was not received, and takes no actions until the next reset; threads that wait are told so."""
+        with self._threads.changed:
             self._waiting.clear()
             self.closed = True
-            self._changed.notify_all()
-
-    def _share(self) -> None:
-        """Makes what several threads need, of which this one is the first."""
-        self._changed = threading.Condition()
-        self._threads = {threading.current_thread()}
-
-    def _used(self) -> threading.Condition:
-        """Returns what a thread holds while it uses this, and remembers the thread."""
-        me = threading.current_thread()
-        if me not in self._threads:
-            with self._changed:
-                self._threads = {thread for thread in self._threads if thread.is_alive()} | {me}
-        return self._changed
-
-    def _another_may_send(self) -> bool:
-        me = threading.current_thread()
-        return any(thread is not me and thread.is_alive() for thread in self._threads)
+            self._threads.changed.notify_all()
 
     def _named(self, action: Any, env_id: Any) -> tuple[Any, Any]:
-        """Returns actions and numbers of environments, which may be in the dict of the actions."""
-        space = self.env.action_space
-        own = space.spaces if isinstance(space, Dict) else {}
-        if not isinstance(action, Mapping) or set(action) == set(own):
+        """Returns actions and numbers of environments, which may be in the dict of the actions.
+
+        Raises:
+            ConfigError: for a dict without actions.
+        """
+        if not isinstance(action, Mapping):
             return action, env_id
-        rest = dict(action)
+        own = self._actions.spaces if isinstance(self._actions, Dict) else {}
+        rest = {name: part for name, part in action.items() if name in own or not _tells_players(name, part)}
+        if own and set(rest) == set(own):
+            return rest, env_id
         inside = rest.pop("env_id", None)
+        if not own and set(rest) != {"action"}:
+            raise ConfigError("action", action, "use {'action': ..., 'env_id': ...}")
         return rest["action"] if set(rest) == {"action"} != set(own) else rest, inside if env_id is None else env_id
 
     def _begin(self, env_id: Any) -> np.ndarray:
@@ -285,6 +316,11 @@ class EnvPoolLike(  # pyright: ignore[reportIncompatibleMethodOverride]
     def _info(got: Waiting) -> dict[str, Any]:
         numbers = got.numbers.copy()
         return {**got.told.info, "env_id": numbers, "players": {"env_id": numbers}, "elapsed_step": got.elapsed}
+
+
+def _tells_players(name: Any, part: Any) -> bool:
+    """Returns whether a part of a dict for EnvPool numbers the players, of which every environment has one."""
+    return name == "players.env_id" or (name == "players" and isinstance(part, Mapping) and set(part) == {"env_id"})
 
 
 def _rows(part: Waiting, rows: Any) -> Waiting:

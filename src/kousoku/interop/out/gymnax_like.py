@@ -65,6 +65,7 @@ class GymnaxLike:
 
     def __init__(self, env: Env, name: str) -> None:
         self.env, self.name = env, name
+        self._actions = action_reader(env.action_space)
 
     @property
     def default_params(self) -> GymnaxParams:
@@ -114,8 +115,9 @@ class GymnaxLike:
 
     def _taken(self, function: Any, key: Any, state: EnvSlot, action: Any, params: GymnaxParams | None) -> Any:
         as_our_key = as_key("key", key)
-        given = action_reader((params or self.default_params).env.action_space).in_jax(action)
-        return self._call(function, params, state, given, as_our_key)
+        env = (params or self.default_params).env
+        actions = self._actions if env is self.env else action_reader(env.action_space)
+        return self._call(function, params, state, actions.in_jax(action), as_our_key)
 
     def _call(self, function: Any, params: GymnaxParams | None, *args: Any) -> Any:
         arrays, structure = partition_env((params or self.default_params).env)
