@@ -360,8 +360,12 @@ def test_an_update_ratio_sets_the_steps_of_a_round():
     replay = DQN(num_envs=8, update_ratio="1/16", capacity=160).learns_from
     assert (replay.num_steps, replay.gradient_steps, replay.iteration_steps) == (2, 1, 16)
     assert DQN(num_envs=8, update_ratio=0.5) == DQN(num_envs=8, update_ratio=0.5)
-    assert DQN(num_envs=8, update_ratio=0.5).learns_from == DQN(num_envs=8, gradient_steps=4).learns_from
-    assert rebuild(describe(DQN(update_ratio="1/3"))).learns_from == DQN(num_steps=3, gradient_steps=8).learns_from
+    for by_ratio, by_steps in (
+        (DQN(num_envs=8, update_ratio=0.5), DQN(num_envs=8, gradient_steps=4)),
+        (rebuild(describe(DQN(update_ratio="1/3"))), DQN(num_steps=3, gradient_steps=8)),
+    ):
+        sizes = dataclasses.replace(by_steps.learns_from, gradient_steps_by="update_ratio")
+        assert by_ratio.learns_from == sizes
     with pytest.raises(ConfigError, match=r"^capacity: got 100; one iteration makes 8 x 64"):
         DQN(update_ratio=1 / 512, capacity=100)
 

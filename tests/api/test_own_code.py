@@ -133,6 +133,7 @@ STARTS = {
 }
 
 
+@pytest.mark.by_default("arrays.py")
 @pytest.mark.parametrize("name", STARTS)
 def test_a_file_that_starts_jax_gives_it_all_cores_unless_it_says_how_many(name, folder):
     line, count = STARTS[name]

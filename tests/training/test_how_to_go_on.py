@@ -47,6 +47,7 @@ def stopped(agent, env, **options):
 BY_ID, MADE = ("q_learning", "GridWorld-v0"), (ks.make_agent("q_learning"), ks.make("GridWorld-v0"))
 
 
+@pytest.mark.by_default("agent with an id", "own env", "own agent")
 @pytest.mark.parametrize(
     ("agent", "env", "again"),
     [
