@@ -573,7 +573,7 @@ CONFIG = {
     "init": (["'orthogonl'"], "did you mean 'orthogonal'"),
     "distribution": (["'c51'"], "use one of"),
     "num_atoms": (["1"], "use a whole number of at least 2"),
-    "v_max": (["-250.0", "NAN", "1e39"], "use v_min below v_max|use a number that is finite|float32 rounds it to infinity"),
+    "v_max": (["-250.0", "NAN", "1e39"], "use v_min below v_max|use a number that is finite|rounds it to infinity"),
     "smoothing": (["0.0", "1e10"], "use a number in (0, 101]"),
 }
 
