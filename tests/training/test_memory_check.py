@@ -1,10 +1,10 @@
 """The estimate of memory counts what is held at once."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from still import Still
 
 import kousoku as ks
 from kousoku.core.errors import ConfigError
@@ -80,24 +80,11 @@ def test_a_data_set_that_is_too_large_is_named_and_not_the_minibatches_of_it(mon
     assert said.startswith("dataset: got '4000 transitions'; they need about ")
 
 
-class Heavy(ks.Env):
+class Heavy(Still):
     """Nothing to see, and a state of 4000 bytes."""
 
-    time_limit: int | None = eqx.field(static=True, default=8)
-
-    @property
-    def observation_space(self):
-        return ks.Discrete(1)
-
-    @property
-    def action_space(self):
-        return ks.Discrete(2)
-
     def reset(self, key):
-        return jnp.zeros(1000), ks.Timestep(jnp.int32(0), jnp.float32(0.0), jnp.array(False), jnp.array(False))
-
-    def step(self, key, state, action):
-        return state, self.reset(key)[1]
+        return jnp.zeros(1000), super().reset(key)[1]
 
 
 PENDULUM, GRID, HEAVY = ks.make("Pendulum-v1"), ks.make("GridWorld-v0"), Heavy()
