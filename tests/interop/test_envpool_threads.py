@@ -183,7 +183,9 @@ def test_where_all_wait_for_each_other_one_is_told(threads, others):
     pool = pool_of(4, 1)
     pool.reset()
     waiting = [threads.submit(pool.recv) for _ in range(others)]
-    time.sleep(0.05)
+    until = time.monotonic() + SOON
+    while len(pool._threads._waiting) < others and time.monotonic() < until:
+        time.sleep(0.005)
     for _ in range(2):
         with pytest.raises(ks.ConfigError, match=NOTHING):
             pool.recv()

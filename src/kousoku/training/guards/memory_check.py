@@ -37,7 +37,7 @@ def check_memory(agent: Agent, envs: PointEnvs, members: int, recording: Recordi
         fits = min(max(int(room / bytes_each), 0), MAX_SEED)
         if not fits:
             raise _too_large(agent, shapes.state, recorded + bytes_each, total)
-        need = f"about {members * bytes_each / 2**30:.3g} GiB of {total / 2**30:.3g} GiB"
+        need = _about(members * bytes_each, total)
         raise ConfigError("seeds x sweep", plural(members, "agent"), f"they need {need}; use at most {fits}")
 
 
@@ -76,7 +76,7 @@ def check_transitions(field: str, env: Env, steps: int) -> None:
 def _check_fits(field: str, count: int, bytes_each: int, what: str) -> None:
     total = _memory()
     if count * bytes_each > 0.8 * total:
-        need = f"about {count * bytes_each / 2**30:.3g} GiB of {total / 2**30:.3g} GiB"
+        need = _about(count * bytes_each, total)
         raise ConfigError(field, count, f"{what} {need}; use at most {int(0.8 * total / bytes_each)}")
 
 
@@ -95,18 +95,23 @@ def _too_large(agent: Agent, state: TrainState, need: int, total: int) -> Config
     """
     shared = jax.tree.leaves(agent.learns_from.shared)
     if tree_bytes(shared) > 0.5 * total:
-        fix = f"they need about {tree_bytes(shared) / 2**30:.3g} GiB of {total / 2**30:.3g} GiB; use fewer"
+        fix = f"they need {_about(tree_bytes(shared), total)}; use fewer"
         return ConfigError("dataset", f"{len(shared[0])} transitions", fix)
     num_envs, slots = agent.learns_from.num_envs, 2 * tree_bytes((state.slots, state.carry))
     if num_envs > 1 and slots > 0.5 * need:
-        fix = f"they need about {slots / 2**30:.3g} GiB of {total / 2**30:.3g} GiB; use fewer"
+        fix = f"they need {_about(slots, total)}; use fewer"
         return ConfigError("num_envs", plural(num_envs, "environment"), fix)
     alone = 2 * tree_bytes(state.agent)
     least = alone + agent.learns_from.least_share * (need - alone)
     if alone > 0.5 * total or least > 0.8 * total:
-        fix = f"learning it needs about {least / 2**30:.3g} GiB of {total / 2**30:.3g} GiB; use a smaller network"
+        fix = f"learning it needs {_about(least, total)}; use a smaller network"
         return ConfigError("agent", type(agent).__name__, fix)
     return _too_many(agent, f"about {need / 2**30:.3g} GiB")
+
+
+def _about(need: float, total: int) -> str:
+    """Returns in words how much of the memory is needed."""
+    return f"about {need / 2**30:.3g} GiB of {total / 2**30:.3g} GiB"
 
 
 def _too_many(agent: Agent, need: str) -> ConfigError:
