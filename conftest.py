@@ -47,6 +47,7 @@ pytest_plugins = [
     "mapped_programs",
     "rerun",
     "selection",
+    "without_fsync",
 ]
 
 LONGEST = float(os.environ.get("KOUSOKU_TEST_SECONDS", "inf"))
