@@ -34,9 +34,10 @@ if os.environ["KOUSOKU_COMPILATION_CACHE"] != "off":
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.02)
 spare_functions_without_shapes()
 # By default few examples, and always the same; in the full run many, and others every time.
-hypothesis.settings.register_profile("default", deadline=None, max_examples=30, derandomize=True, database=None)
-hypothesis.settings.register_profile("full", deadline=None, max_examples=300)
-hypothesis.settings.load_profile("default" if is_quick() else "full")
+# (A profile named "default" would be what the others begin with.)
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=30, derandomize=True, database=None)
+hypothesis.settings.register_profile("full", deadline=None, max_examples=300, print_blob=True)
+hypothesis.settings.load_profile("quick" if is_quick() else "full")
 
 pytest_plugins = [
     "browser",
