@@ -207,10 +207,10 @@ def advantages(s: Settings, values: Array, next_values: Array, outcome: Outcome)
 def samples_of(s: Settings, state: TrainState, obs: Array, action: Array, outcome: Outcome) -> Samples:
     """Returns a rollout as samples, [T * B, ...]."""
     look = jax.vmap(jax.vmap(partial(scaled, state.moments)))
-    judge = jax.vmap(jax.vmap(partial(value, state.params)))
+    value_of = jax.vmap(jax.vmap(partial(value, state.params)))
     seen, next_seen = look(obs), look(outcome.next_obs)
-    values = judge(seen)
-    advantage = jax.vmap(partial(advantages, s), 1, 1)(values, judge(next_seen), outcome)
+    values = value_of(seen)
+    advantage = jax.vmap(partial(advantages, s), 1, 1)(values, value_of(next_seen), outcome)
     old = jax.vmap(jax.vmap(partial(log_prob, state.params)))(seen, action)
     samples = Samples(seen, action, old, advantage, advantage + values)
     return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), samples)

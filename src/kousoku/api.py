@@ -38,7 +38,7 @@ from .training.fine_tuning import TrainedMember
 from .training.guards.interrupt import StopRequest, is_left_to_caller, stop_on_signals
 from .training.io import checkpoints, files, folder_lock, provenance, run_folder
 from .training.io.env_config import env_json
-from .training.io.rebuild import begun_for, check_agent, given_again
+from .training.io.rebuild import begun_for, check_same_agent, given_again
 from .training.loop.make_loop import check_goal
 from .training.loop.results import Trained
 from .training.loop.train import train as run_training
@@ -128,7 +128,7 @@ def train(
         >>> run.q_values.shape
         (4, 96, 4)
     """
-    provenance.tell_upgraded()
+    provenance.warn_upgraded()
     check_ids(agent, env)
     if not isinstance(agent, (str, Agent)):
         given = agent.__name__ if isinstance(agent, type) else agent
@@ -197,7 +197,7 @@ def resume(
         >>> resume("my-longer-run", steps=3000)
         <Run q_learning on GridWorld-v0: 1 agent x 3000 steps, finished, my-longer-run>
     """
-    provenance.tell_upgraded()
+    provenance.warn_upgraded()
     path = folder_of(path)
     config, place = run_folder.read_config(path), files.Location.of(path)
     folder = place.absolute
@@ -210,7 +210,7 @@ def resume(
     changes = {"steps": steps, "devices": devices, "progress": progress, "on_report": on_report}
     made_agent, made_env, asked = asked_again(path, config, agent, env, **changes)
     made_agent = made_agent.for_env(made_env.spec)
-    check_agent(made_agent, config)
+    check_same_agent(made_agent, config)
     why_not = _why_not_on(folder, facts, asked.steps)
     if why_not is not None:
         if steps is None and run_folder.is_whole(folder) and not (folder / viz.REPORT).is_file():
@@ -327,7 +327,7 @@ def where_it_ended(run: Run, resume: str | None = None) -> str:
 def _with_report(run: Run) -> Run:
     if run.path is not None:
         place = files.Location.of(run.path)
-        with files.refusals_told(place, lambda: "all but its report is saved: `kousoku resume` draws that"):
+        with files.refusals_explained(place, lambda: "all but its report is saved: `kousoku resume` draws that"):
             viz.write_report(run.record, place.absolute)
     return run
 

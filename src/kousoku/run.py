@@ -15,9 +15,9 @@ from .core.agent import Agent
 from .core.arguments import understood
 from .core.choice import (
     broken_members,
-    choosing_scores,
     first_best,
     mean_returns,
+    selection_scores,
     split_episodes,
     tied_for_best,
 )
@@ -49,9 +49,9 @@ from .training.population import Population
 from .viz import headline
 from .viz.animation import Animation
 from .viz.card import card, run_card
-from .viz.estimates import Told, statistic, told
-from .viz.headline import Figure as Headline
-from .viz.ranking import point_order, point_told
+from .viz.estimates import SummaryStatistic, statistic, summary_statistic
+from .viz.headline import HeadlineNumber
+from .viz.ranking import point_order, point_summary
 from .viz.tables import member_name
 from .viz.text import short
 
@@ -69,8 +69,8 @@ class Evaluation:
         lengths: [N, E] steps of each episode.
         truncated: [N, E] whether a time limit ended it, or the evaluation.
         statistic: what stands for several agents: "mean", or "IQM", the interquartile mean.
-        record: of the run whose agents they are, with these episodes in the place of its own: by it seeds and settings
-            are told. None of episodes from elsewhere, whose agents are taken for those of one setting.
+        record: of the run whose agents they are, with these episodes in the place of its own: by it seeds and sweep
+            points are told. None of episodes from elsewhere, whose agents are taken for those of one sweep point.
         cut: [N, E] whether the evaluation ended it, at `max_steps`, where the environment would have gone on; None
             where that is not known.
     """
@@ -89,24 +89,24 @@ class Evaluation:
             raise former_name(self, name)
 
     def __repr__(self) -> str:
-        which = f" of {self._setting}" if self._setting else ""
+        which = f" of {self._point}" if self._point else ""
         broke = f"; {self._broke}" if self._broke else ""
-        return f"<Evaluation: {self._size}, return{which} {self._told.words}{broke}>"
+        return f"<Evaluation: {self._size}, return{which} {self._summary.words}{broke}>"
 
     def _repr_html_(self) -> str:
         """Returns a small table of what matters, for notebooks."""
         agents, episodes = self.returns.shape
-        note = ", ".join(part for part in (self._setting, self._told.spread, self._broke) if part)
-        rows = [Headline(f"Return, {self._told.name}", short(self._told.value), note)]
+        note = ", ".join(part for part in (self._point, self._summary.spread, self._broke) if part)
+        rows = [HeadlineNumber(f"Return, {self._summary.name}", short(self._summary.value), note)]
         if agents > 1 and episodes > 1:
-            tied = int(tied_for_best(choosing_scores(self.returns)).sum())
+            tied = int(tied_for_best(selection_scores(self.returns)).sum())
             tie = f", the first of {tied:,} that tie" if tied > 1 else ""
             note = f"agent {self.best_member}{tie}, in episodes that did not choose it"
-            rows.append(Headline("Best agent", short(float(self.best.mean)), note))
+            rows.append(HeadlineNumber("Best agent", short(float(self.best.mean)), note))
         limit = f"{self.limited.mean():.0%} ended by a time limit"
         if self.cut is not None and self.cut.any():
             limit += f", {self.cut.mean():.0%} cut by the evaluation"
-        rows.append(Headline("Steps of an episode", short(float(self.lengths.mean())), limit))
+        rows.append(HeadlineNumber("Steps of an episode", short(float(self.lengths.mean())), limit))
         return card(f"Greedy evaluation: {self._size}", rows)
 
     @property
@@ -127,20 +127,20 @@ class Evaluation:
         return f"{broken:,} of {plural(len(self.returns), 'agent')} broke" if broken else ""
 
     @property
-    def _setting(self) -> str:
-        """The setting whose return is told, of a sweep; else nothing."""
+    def _point(self) -> str:
+        """The point of a sweep whose return is told; else nothing."""
         if self.record is None or len(self.record.points) == 1:
             return ""
-        return headline.which_setting(self.record, point_order(self.record))
+        return headline.which_point(self.record, point_order(self.record))
 
     @property
-    def _told(self) -> Told:
-        """All agents' return as it is told; of a sweep, the best setting's."""
+    def _summary(self) -> SummaryStatistic:
+        """All agents' return as it is told; of a sweep, its best point's."""
         if self.record is not None:
-            return point_told(self.record, point_order(self.record)[0])
+            return point_summary(self.record, point_order(self.record)[0])
         if len(self.returns) == 1:
-            return told(self._of(0), "episode")
-        return told(mean_returns(self.returns), "agent", self.statistic)
+            return summary_statistic(self._of(0), "episode")
+        return summary_statistic(mean_returns(self.returns), "agent", self.statistic)
 
     def _of(self, member: int, episodes: slice = slice(None)) -> np.ndarray:
         """Returns an agent's returns in some episodes; none of one that broke."""
@@ -152,25 +152,25 @@ class Evaluation:
 
         One with a return that is not finite is never chosen, unless all have.
         """
-        return first_best(choosing_scores(self.returns))
+        return first_best(selection_scores(self.returns))
 
     @property
     def best(self) -> MeanInterval:
         """The best agent's mean return over the second half of its episodes, which did not choose it.
 
         With a 95% interval over these episodes; over all, if it is the only agent. NaN where each of several agents has
-        a single episode: it chose the best one, and none judges; and where none has finite returns.
+        a single episode: it chose the best one, and none is held out; and where none has finite returns.
         """
         split = split_episodes(*self.returns.shape)
-        return estimate_interval(self._of(self.best_member, split.judging if split.held_out else slice(0)))
+        return estimate_interval(self._of(self.best_member, split.held_out if split.unbiased else slice(0)))
 
     @property
     def population(self) -> MeanInterval:
         """The mean (or interquartile mean) over all agents' mean returns, with a 95% interval over the agents.
 
         Fewer than four agents have no interval (NaN); a single one has that over its episodes. An agent with a return
-        that is not finite is left out. All settings of a sweep are in it; what is told of an evaluation, as text or in
-        a notebook, is the best setting's own.
+        that is not finite is left out. All points of a sweep are in it; what is told of an evaluation, as text or in
+        a notebook, is the best sweep point's own.
         """
         if len(self.returns) == 1:
             return estimate_interval(self._of(0))

@@ -135,18 +135,18 @@ def compare(
     """Compares runs by their greedy episodes: interquartile mean, mean, profiles, probability of improvement.
 
     Runs on the same environment, with the same options, are compared with each other; returns of different environments
-    are not added up. Each setting of a sweep stands by itself, on the environment with its numbers. `print` shows the
+    are not added up. Each point of a sweep stands by itself, on the environment with its numbers. `print` shows the
     table, `save` writes a page.
 
     Args:
         runs: a run, its folder, or several of these (each on another environment) by name; or the first of several.
         others: what stands beside the first, where each is named by its agent, or by its folder where two share one.
-        where: which settings of sweeps take part: names of swept numbers, and the value or values to keep of each, as
+        where: which points of sweeps take part: names of swept numbers, and the value or values to keep of each, as
             `{"learning_rate": 0.1}`; all of them by default. A run that did not sweep a name takes part.
 
     Raises:
         ConfigError: for a folder that is no run, a run that was not evaluated, if no two share an environment, or if a
-            sweep has no setting that is asked for.
+            sweep has no point that is asked for.
 
     References:
         Agarwal et al., Deep reinforcement learning at the edge of the statistical precipice, arXiv:2108.13264.

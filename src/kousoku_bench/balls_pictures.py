@@ -20,7 +20,7 @@ from kousoku.viz.style import SERIES
 from .table import Section
 
 FRAME_STEPS = 4
-APART = 0.16  # of a decade: labels at the ends of lines keep this distance
+LABEL_DISTANCE = 0.16  # of a decade: labels at the ends of lines keep this distance
 
 
 def draw_times(path: Path, section: Section, steps: int) -> Path:
@@ -55,7 +55,7 @@ def _name_lines(ax: Axes, ends: dict[str, tuple[int, float]]) -> None:
     """Writes names to the right of the lines' ends, moved up where two would lie on each other."""
     at = -np.inf
     for name, (count, time) in sorted(ends.items(), key=lambda item: item[1][1]):
-        at = max(np.log10(time), at + APART)
+        at = max(np.log10(time), at + LABEL_DISTANCE)
         ax.annotate(
             name, (count, 10.0**at), (8, 0), textcoords="offset points", va="center", color=INK, fontsize=LABEL_SIZE
         )

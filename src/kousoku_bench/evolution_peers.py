@@ -111,9 +111,9 @@ def evosax(
 
     state = key, algorithm.init(key, solution, params), problem.init(key)
     (_, search, stats), generations, spent, compile_seconds = _timed(generation, state, seconds)
-    judge = _problem(library, env, tuple(hidden), episodes)
+    evaluation = _problem(library, env, tuple(hidden), episodes)
     mean = jax.tree.map(lambda x: x[None], algorithm.get_mean(search))
-    score, _, _ = judge.eval(jax.random.key(1), mean, stats)
+    score, _, _ = evaluation.eval(jax.random.key(1), mean, stats)
     return figures(float(score[0]), generations * population * LENGTHS[library], spent, compile_seconds)
 
 

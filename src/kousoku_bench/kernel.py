@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kousoku.training.io import provenance
 
-from . import classic, compile_times, cores, learners, overhead, peers
+from . import classic, compile_times, cores, many_agents, overhead, peers
 from .budget import Budget
 from .table import Section, machine, markdown, save
 from .uncached import uncached
@@ -28,7 +28,7 @@ def bench(out: Path, budget: Budget, say: Callable[[str], None] = print) -> list
         cores.section,
         overhead.section,
         compile_times.section,
-        learners.section,
+        many_agents.section,
     ]
     parts += [lambda budget, id=id: classic.section(id, budget) for id in classic.IDS]
     with uncached():

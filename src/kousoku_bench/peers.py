@@ -14,6 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from kousoku.core.promotion import their_promotion
+
 from .by_hand.q_learning_c import NoCompiler, compiler_version
 
 DRAWN = 16
@@ -40,7 +42,7 @@ def installed(names: Iterable[str]) -> dict[str, str]:
 @contextmanager
 def foreign() -> Iterator[None]:
     """Runs other libraries' code: its warnings are its own affair, and it may rely on JAX's promotions."""
-    with warnings.catch_warnings(), jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+    with warnings.catch_warnings(), their_promotion():
         warnings.simplefilter("ignore")
         yield
 

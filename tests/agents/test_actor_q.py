@@ -20,7 +20,7 @@ from jax.sharding import PartitionSpec as P
 
 from kousoku.agents.deep import actor_q, sac, td3
 from kousoku.agents.deep.bc import BC
-from kousoku.agents.deep.critics import Follows, targets_of
+from kousoku.agents.deep.critics import NextActions, targets_of
 from kousoku.agents.deep.iql import IQL
 from kousoku.agents.deep.sac import SAC
 from kousoku.agents.deep.td3 import DDPG, TD3
@@ -182,7 +182,7 @@ def test_of_distributions_too_no_bonus_follows_a_termination():
     critics = small(SAC, net={"distribution": "quantile", "num_atoms": 3}).init(SPEC, KEY).network.critics[:1]
     batch = actor_q.learned_batch(SPEC.action_space, batch_of(), 0.9)
     outputs, bonus = jnp.asarray(np.random.default_rng(0).normal(size=(N, 3)), jnp.float32), jnp.arange(1.0, N + 1)
-    found = targets_of(critics, batch, (outputs,), Follows(batch.action, bonus))
+    found = targets_of(critics, batch, (outputs,), NextActions(batch.action, bonus))
     r, goes_on = np.asarray(batch.reward)[:, None], 0.9 * (1.0 - np.asarray(batch.terminated)[:, None])
     np.testing.assert_allclose(found, r + goes_on * (outputs + bonus[:, None]), rtol=1e-5, atol=1e-6)
 
@@ -195,7 +195,7 @@ def test_the_actions_of_targets_stay_in_the_unit_box_at_either_end(monkeypatch):
     at = lambda end: eqx.tree_at(lambda s: s.target.actor.head.bias, state, jnp.full(2, end))  # noqa: E731
     batch = actor_q.learned_batch(SPEC.action_space, batch_of(), 0.9)
     for end, wanted in ((-50.0, [-1.0, -0.6]), (50.0, [0.6, 1.0])):
-        found = agent.follows(at(end), batch, KEY).action
+        found = agent.next_actions(at(end), batch, KEY).action
         np.testing.assert_allclose(found, np.broadcast_to(wanted, (N, 2)), rtol=1e-6)
 
 
@@ -237,9 +237,9 @@ def test_an_episode_has_a_noise_of_its_own_that_it_keeps():
     learned = np.asarray(state.network.actor(obs))
     assert np.abs(learned).max() < 0.2
     for made in (actions, again):
-        apart = np.asarray(centre(made)) - learned
+        distance = np.asarray(centre(made)) - learned
         for low, high in ((0.1, 0.2), (0.3, 0.4)):
-            some = apart[(own > low) & (own < high)]
+            some = distance[(own > low) & (own < high)]
             np.testing.assert_allclose(some.std(), np.sqrt(np.mean(own[(own > low) & (own < high)] ** 2)), rtol=0.1)
     assert agent.act(state, obs, jnp.float32(0.3), KEY, greedy=True)[1] == 0.3
     assert small(TD3).initial_carry(state) == ()

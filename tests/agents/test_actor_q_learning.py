@@ -85,20 +85,20 @@ def test_probes(name):
 
 ALPHA = 0.5
 OF_UNIT = 0.1
-"""The standard deviation in the unit box of the normal policy of this entropy."""
+"""The standard std in the unit box of the normal policy of this entropy."""
 ENTROPY = 0.5 * math.log(2 * math.pi * math.e * OF_UNIT**2)
 
 
 @pytest.mark.full("covered")
 @pytest.mark.parametrize(
-    ("options", "deviation"),
+    ("options", "std"),
     [
         ({"learn_temperature": False, "temperature": ALPHA}, math.sqrt(ALPHA / 2)),
         pytest.param({"target_entropy": ENTROPY}, 5 * OF_UNIT, marks=pytest.mark.full("more cases")),
     ],
     ids=["fixed", "learned"],
 )
-def test_the_soft_policy_is_that_of_the_temperature(options, deviation):
+def test_the_soft_policy_is_that_of_the_temperature(options, std):
     """The best soft policy of reward -(a - x / 2)^2 is normal of mean x / 2 and variance alpha / 2."""
     iterations = 4000
     rate = Linear(5e-3, 0.0, 8 * iterations)
@@ -109,9 +109,9 @@ def test_the_soft_policy_is_that_of_the_temperature(options, deviation):
     draws = jax.vmap(jax.vmap(lambda p: jax.vmap(p.sample)(jax.random.split(jax.random.key(2), 4000))))(policies)
     actions = 5.0 * np.asarray(draws)[..., 0]
     np.testing.assert_allclose(actions.mean(-1), np.broadcast_to([-0.5, 0.5], (SEEDS, 2)), atol=0.12)
-    np.testing.assert_allclose(actions.std(-1), np.full((SEEDS, 2), deviation), rtol=0.2)
+    np.testing.assert_allclose(actions.std(-1), np.full((SEEDS, 2), std), rtol=0.2)
     if state.log_temperature is not None:
-        np.testing.assert_allclose(np.exp(state.log_temperature), 2 * deviation**2, rtol=0.3)
+        np.testing.assert_allclose(np.exp(state.log_temperature), 2 * std**2, rtol=0.3)
 
 
 @pytest.mark.full("more cases")

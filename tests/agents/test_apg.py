@@ -263,4 +263,4 @@ class Steep(Track):
 def test_a_gradient_that_is_not_a_number_ends_the_run():
     run = ks.train(tiny_apg(), Steep(), steps=128, out="", progress=False, eval_episodes=0)
     assert run.record.facts["status"] == "diverged"
-    assert re.search(r"agent\.\S+ became nan", run.record.facts["trouble"])
+    assert re.search(r"agent\.\S+ became nan", run.record.facts["failure"])

@@ -150,7 +150,7 @@ def test_gradient_acts_by_its_preferences():
 
 
 def test_thompson_normal_is_the_conjugate_posterior():
-    """Precision 1/4 + 3/9, mean (0.5/4 + 12/9) / precision; the draws have that mean and deviation."""
+    """Precision 1/4 + 3/9, mean (0.5/4 + 12/9) / precision; the draws have that mean and standard deviation."""
     agent = BanditThompson(reward_std=3.0, prior_mean=0.5, prior_std=2.0)
     state = after(agent, PULLS)
     precision = 1 / 4 + np.array([3, 1, 0]) / 9

@@ -48,7 +48,7 @@ def test_a_minibatch_is_normalised_by_its_moments_and_then_as_the_running_ones_w
 @pytest.mark.parametrize("running", [1e-4, 1.0, 400.0])
 @pytest.mark.parametrize("middle", [-50.0, 0.5, 50.0])
 def test_renormalisation_is_held_within_its_bounds(running, middle):
-    """Where running deviations are much smaller or larger than a minibatch's, or means far from its mean."""
+    """Where running standard deviations are much smaller or larger than a minibatch's, or means far from its mean."""
     where = lambda n: (n.mean, n.variance, n.seen)  # noqa: E731
     layer = eqx.tree_at(where, BatchRenorm(2), (jnp.full(2, middle), jnp.full(2, running), jnp.float32(WARM_UP)))
     x = np.random.default_rng(0).normal(size=(16, 2)).astype(np.float32)

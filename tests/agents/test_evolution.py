@@ -46,7 +46,7 @@ def moved(agent: Any, state: Any, candidates: Any, fitness: Any) -> tuple[np.nda
 
 
 def test_ars_by_hand():
-    """The best of three directions are 0 and 2, of returns (5, 1) and (2, 4), whose deviation is sqrt(2.5)."""
+    """The best of three directions are 0 and 2, of returns (5, 1) and (2, 4), whose standard deviation is sqrt(2.5)."""
     agent = ARS(num_directions=3, top_directions=2, learning_rate=0.1, noise_std=0.5)
     noise = jnp.array([[1.0, 0.0], [7.0, 7.0], [0.0, 2.0]])
     candidates = mirrored_candidates(jnp.array([1.0, -1.0]), noise, 0.5)
@@ -217,7 +217,7 @@ def test_the_rates_of_cma_es_printed_in_the_tutorial():
 @pytest.mark.by_default("PGPE")
 @pytest.mark.parametrize("kind", STRATEGIES)
 def test_candidates_are_about_the_mean(kind):
-    """Their mean is the policy's parameters, their deviation the noise; of mirrored ones exactly."""
+    """Their mean is the policy's parameters, their standard deviation the noise; of mirrored ones exactly."""
     count = {"num_directions": 2000} if kind is ARS else {"population_size": 4000}
     agent = kind(noise_std=0.25, **count)
     asked, _ = agent.ask(begun(agent, [3.0, -2.0]), KEY)
@@ -244,7 +244,7 @@ def test_the_bonus_is_taken_out_of_fitness_alone(kind):
     assert int(learned.step) == 17
 
 
-def test_returns_that_are_all_the_same_have_no_deviation():
+def test_returns_that_are_all_the_same_have_no_standard_deviation():
     """Of 66 numbers 123456.7 the mean in float32 is another number, and of 1e8 by 8."""
     agent = ARS(num_directions=33)
     asked, state = agent.ask(begun(agent, [0.0, 0.0]), KEY)
@@ -329,8 +329,8 @@ class Line(Env):
         return obs, Timestep(obs, jnp.float32(0.0), jnp.array(False), jnp.array(False))
 
     def step(self, key: Any, state: Any, action: Any) -> tuple[Any, Timestep]:
-        apart = action[0] - (1.5 * state[0] - 0.5 * state[1])
-        return state, Timestep(state, -(apart**2), jnp.array(True), jnp.array(False))
+        error = action[0] - (1.5 * state[0] - 0.5 * state[1])
+        return state, Timestep(state, -(error**2), jnp.array(True), jnp.array(False))
 
 
 @pytest.mark.full("covered")

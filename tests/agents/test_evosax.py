@@ -9,8 +9,9 @@ from fresh_process import refusals
 from test_evolution import Line
 
 import kousoku as ks
-from kousoku.agents.evolution.evosax import Evosax, _promotion
+from kousoku.agents.evolution.evosax import Evosax
 from kousoku.agents.evolution.strategy import parameters
+from kousoku.core.promotion import their_promotion
 
 HIDDEN = """
 import json, sys
@@ -75,7 +76,7 @@ class Averaging:
 
 
 def test_what_nobody_has_tried_costs_much_but_is_a_number():
-    """Strategies take means and deviations of the first population's fitness: infinity would make NaN of them."""
+    """Strategies take means and variances of the first population's fitness: infinity would make NaN of them."""
     state = Evosax(strategy=Averaging, population_size=6).init(ks.make("CartPole-v1").spec, jax.random.key(0))
     population, about_mean, fitness = state.search
     assert population.shape == (6, 8)
@@ -136,17 +137,17 @@ def test_the_loop_tells_what_evosax_tells_itself():
     evosax = pytest.importorskip("evosax.algorithms")
     agent = Evosax(strategy="CMA_ES", population_size=8)
     state = agent.init(ks.make("CartPole-v1").spec, jax.random.key(0))
-    with _promotion():
+    with their_promotion():
         strategy = evosax.CMA_ES(population_size=8, solution=jnp.zeros_like(parameters(state.policy)))
         params, theirs = strategy.default_params, state.search
     for i in range(5):
         key, returns = jax.random.key(i), jnp.asarray(np.random.default_rng(i).normal(size=8), jnp.float32)
         asked, state = agent.ask(state, key)
-        with _promotion():
+        with their_promotion():
             candidates, theirs = strategy.ask(key, theirs, params)
         np.testing.assert_array_equal(asked, candidates)
         mean, search, _ = agent.tell(state, asked, returns, key)
-        with _promotion():
+        with their_promotion():
             theirs, _ = strategy.tell(key, candidates, -returns, theirs, params)
         np.testing.assert_array_equal(mean, theirs.mean)
         state = type(state)(agent.policy(state, mean), search, state.observations, state.step)

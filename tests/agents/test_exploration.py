@@ -22,7 +22,7 @@ from kousoku.training.loop.iteration import start
 pytestmark = pytest.mark.property
 
 DRAWS = 100_000
-SURE = 1e-4  # a right program fails one test in 10 000 seeds; the seeds are fixed
+SURE = 1e-4  # a right program fails one test in 10,000 seeds; the seeds are fixed
 words = st.integers(0, 2**32 - 1)
 
 

@@ -81,7 +81,7 @@ def test_exact_values_on_random_grids_with_wind(agent_id):
 def test_values_on_random_grids_with_slip_and_wind():
     """With an outcome for each place that slip leads to, planning agrees with chance; with the last one, it cannot.
 
-    The tolerance is what 300 000 steps leave to chance: four times as many steps, half the error.
+    The tolerance is what 300,000 steps leave to chance: four times as many steps, half the error.
     """
     grids = [random_grid(seed, slip=0.3) for seed in range(3)]
     agent = DynaQ(

@@ -96,7 +96,7 @@ def test_a_cue_is_remembered(recurrent, shared, learns):
     """The last thirty updates' mean return: 1 with a memory, 0 without.
 
     The learning rate falls to 0: once every return is 1, standardised advantages are but noise, and steps of full size
-    along it now and then undo what was learnt.
+    along it now and then undo what was learned.
     """
     rate = Linear(3e-3, 0.0, 120 * 512)
     agent = tiny_ppo(

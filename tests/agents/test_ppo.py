@@ -244,10 +244,10 @@ def test_targets_come_from_the_true_successors(centred, constant, walked_from):
     np.testing.assert_array_equal(samples.is_first, np.concatenate([np.zeros((1, 8)), ended[:-1]]))
 
 
-def weighed(agent, samples):
+def with_normalised(agent, samples):
     """A whole rollout as one minibatch."""
     flat = flat_time(samples)
-    return eqx.tree_at(lambda s: s.advantage, flat, agent.weigh(flat.advantage))
+    return eqx.tree_at(lambda s: s.advantage, flat, agent.normalised_advantages(flat.advantage))
 
 
 LOSSES = {
@@ -268,7 +268,7 @@ def test_the_loss_of_ppo_by_hand(options, step, walked):
     state = eqx.tree_at(lambda s: s.step, train_state.agent, jnp.int32(step))
     samples, _ = samples_of(walked[0], state, rollout)
     network = moved(state, rollout).network
-    loss, metrics = fast_jit(lambda a, *args: a.loss(*args))(agent, network, weighed(agent, samples), (), state)
+    loss, metrics = fast_jit(lambda a, *args: a.loss(*args))(agent, network, with_normalised(agent, samples), (), state)
     now = evaluate(network, flat_time(samples), ())
     log_prob, entropy, v = (np.asarray(x, np.float64) for x in (now.log_prob, now.entropy, now.value))
     old, a, g, v_old = (
@@ -303,7 +303,7 @@ def test_the_loss_of_a2c_by_hand(walked):
     network = train_state.agent.network
     for normalise in (False, True):
         agent = A2C(num_envs=8, value_coefficient=0.25, entropy_coefficient=0.1, normalise_advantages=normalise)
-        loss, _ = fast_jit(agent.loss)(network, weighed(agent, samples), (), train_state.agent)
+        loss, _ = fast_jit(agent.loss)(network, with_normalised(agent, samples), (), train_state.agent)
         now = evaluate(network, flat_time(samples), ())
         a = np.asarray(samples.advantage, np.float64).ravel()
         a = (a - a.mean()) / a.std() if normalise else a
@@ -317,7 +317,7 @@ def test_the_policy_gradient_does_not_flow_through_advantages_and_targets(walked
     agent, train_state, rollout = walked
     samples, _ = samples_of(agent, train_state.agent, rollout)
     flat, state = flat_time(samples), train_state.agent
-    gradient = fast_jit(jax.grad(lambda n: agent.loss(n, weighed(agent, samples), (), state)[0]))(state.network)
+    gradient = fast_jit(jax.grad(lambda n: agent.loss(n, with_normalised(agent, samples), (), state)[0]))(state.network)
 
     def plain(network):
         now = evaluate_actions(network, flat, ())
@@ -357,8 +357,8 @@ def test_the_first_step_of_adam_is_the_learning_rate(walked):
 
 
 def distances(a, b):
-    apart = jax.tree.map(lambda x, y: np.abs(x - y).ravel(), a, b)
-    return np.concatenate(jax.tree.leaves(apart))
+    distance = jax.tree.map(lambda x, y: np.abs(x - y).ravel(), a, b)
+    return np.concatenate(jax.tree.leaves(distance))
 
 
 @pytest.mark.full("covered")

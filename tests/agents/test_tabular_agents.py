@@ -244,16 +244,16 @@ def test_where_the_next_episode_begins_changes_no_target(agent_id):
     """A truncated step from state 0 to state 2, worth 8; the slot goes on in 0, worth 1, or in 1, worth 4."""
     agent = AGENTS.make(agent_id, exploration=EpsilonGreedy(0.0))
     model = chain(np.full((2, 2), 2), np.ones((2, 2)), ends=NEVER).exact
-    learnt = []
+    learned = []
     for start_state in (0, 1):
         env = finite(dataclasses.replace(model, start=np.eye(3)[start_state]), time_limit=1)
         slot = EnvSlot(jnp.int32(0), jnp.int32(0), jnp.int32(0), jnp.float32(0.0))
         slot, transition, end = advance(env, slot, jnp.int32(1), jax.random.key(1))
         assert bool(end.ended)
         assert int(slot.obs) == start_state
-        learnt.append(update(agent, with_q(agent), transition, jax.random.key(2)))
-        assert float(learnt[-1][1]["td_error"]) == pytest.approx(1.0 + 0.99 * 8.0 - 1.0)
-    assert eqx.tree_equal(*learnt)
+        learned.append(update(agent, with_q(agent), transition, jax.random.key(2)))
+        assert float(learned[-1][1]["td_error"]) == pytest.approx(1.0 + 0.99 * 8.0 - 1.0)
+    assert eqx.tree_equal(*learned)
 
 
 @pytest.mark.full("covered")
@@ -393,7 +393,7 @@ def after_300_steps(agent):
 @pytest.mark.by_default("expected_sarsa", "n_step_sarsa", "q_learning", "tree_backup", "watkins_q_lambda")
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
 def test_the_learning_rate_is_read_at_the_step_count(agent_id):
-    """It falls from 1 to nearly 0 after one step: the first step is learnt, the second is not."""
+    """It falls from 1 to nearly 0 after one step: the first step is learned, the second is not."""
     agent = AGENTS.make(agent_id, learning_rate=Linear(1.0, 2.0**-20, 1))
     first, second = move(0, 1, 4.0, 2, terminated=True), move(1, 1, 4.0, 2, terminated=True)
     state, _ = learn(agent, agent.init(SPEC, jax.random.key(0)), first, second)

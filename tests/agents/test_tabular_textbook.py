@@ -46,7 +46,7 @@ class Step:
 
 
 def live(agent, seed=0):
-    """Random episodes, learnt by the agent: [episode of Steps], and Q after each step in float64, [T, S, A]."""
+    """Random episodes, learned by the agent: [episode of Steps], and Q after each step in float64, [T, S, A]."""
     spec = EnvSpec(Discrete(STATES), Discrete(ACTIONS))
     state = agent.init(spec, jax.random.key(seed))
 

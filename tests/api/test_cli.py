@@ -76,7 +76,7 @@ def test_a_sweep_of_a_number_of_the_environment(capsys):
     assert f"return of the best agent, {best}: " in capsys.readouterr().out, "by the name that training tells it by"
 
 
-def test_evaluate_tells_the_settings_of_a_sweep_and_ties(capsys, monkeypatch):
+def test_evaluate_tells_the_points_of_a_sweep_and_ties(capsys, monkeypatch):
     points = {"learning_rate": 0.1}, {"learning_rate": 0.5}
     record = records.make(records.grid_env(), members=2, points=points, reports=20)
     zero = np.zeros((4, 2))
@@ -158,7 +158,7 @@ def test_help_of_an_agent_and_an_environment_explains_both(capsys):
     with pytest.raises(SystemExit):
         main(["train", "q_learning", "WindyGridWorld-v0", "--help"])
     printed = " ".join(capsys.readouterr().out.replace("│", " ").replace("|", " ").split())
-    assert "alpha in (0, 1]" in printed
+    assert "step size alpha, in (0, 1]" in printed
     assert "blown upwards" in printed
 
 

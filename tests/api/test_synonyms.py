@@ -448,7 +448,7 @@ def test_version_and_help_are_commands(capsys):
         ("sac", "--policy-frequency", "use '--policy-delay', gradient steps of the critics for each of the actor's"),
         ("ppo", "--rate", "did you mean '--learning-rate'?"),
         ("ppo", "--gravity", "did you mean '--env.gravity'?"),
-        ("ppo", "--evry", "known: --steps, "),
+        ("ppo", "--evry", "`kousoku train ppo CartPole-v1 --help` shows all"),
     ],
 )
 def test_words_of_other_libraries_lead_to_what_does_it_here(agent, word, told, capsys):

@@ -244,7 +244,7 @@ class Downhill(ks.Agent):
         return -rollout.reward.mean(), rollout.reward.min()
 
     def update(self, state, data, key, *, axis=None):
-        return state - self.learning_rate * data.gradient, {"worst_reward": data.told}
+        return state - self.learning_rate * data.gradient, {"worst_reward": data.aux}
 
 
 SEEN, DONE = np.random.default_rng(0).integers(0, [[48], [4]], (2, 65), dtype=np.int32)

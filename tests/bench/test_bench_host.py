@@ -23,7 +23,7 @@ def test_each_contender_has_a_row(tmp_path):
 
 
 def test_overhead_is_what_a_step_takes_longer_in_parts_of_the_environments_own_time():
-    row = host._beside("ours", 8, 80_000.0, 100_000.0)  # 100 and 80 us a step of 8
+    row = host._beside("ours", 8, 80_000.0, 100_000.0)  # 100 and 80 µs a step of 8
     assert row.figures["added"] == pytest.approx(20.0)
     assert row.figures["overhead"] == pytest.approx(0.25)
     assert row.figures["agents"] == 8

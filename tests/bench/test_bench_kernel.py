@@ -10,7 +10,7 @@ import pytest
 
 import kousoku as ks
 from kousoku.cli import main
-from kousoku_bench import classic, compile_times, kernel, learners, random_rollout, tabular
+from kousoku_bench import classic, compile_times, kernel, many_agents, random_rollout, tabular
 from kousoku_bench.budget import Budget
 
 SMALL = Budget(
@@ -168,9 +168,9 @@ def test_kernels_off_is_without_kernels(monkeypatch):
         seen.append((name, ks.compiler.kernels_are_on()))
         return tabular.speed(name, 1, 1.0)
 
-    monkeypatch.setattr(learners, "compiled_row", row)
+    monkeypatch.setattr(many_agents, "compiled_row", row)
     for name, on in (("a", True), ("b", False)):
-        learners._ours(name, on, 1, SMALL)
+        many_agents._ours(name, on, 1, SMALL)
     assert seen == [("a", True), ("b", False)]
 
 

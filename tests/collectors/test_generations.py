@@ -274,7 +274,7 @@ os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_p
 import json
 import jax, numpy as np
 import kousoku as ks
-from kousoku.ops.trees import is_key
+from kousoku.compiler.frontend.keys import is_key
 
 def learned(devices, agent, **options):
     how = dict(steps=2000, record_every=500, eval_episodes=0, out="", progress=False)

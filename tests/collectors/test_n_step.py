@@ -210,11 +210,11 @@ def test_several_steps_need_the_agents_discount():
         run(recorder(n_step=3), 1)
 
 
-def test_what_is_held_beside_the_buffer_grows_with_the_steps():
+def test_what_an_iteration_holds_beside_the_buffer_grows_with_the_steps():
     for n, of_steps in ((3, {(5, 16, 3)}), (1, set())):
         replay = several(n, gradient_steps=5).learns_from
         kept = jax.eval_shape(lambda: begun(several(n, gradient_steps=5), kernel_slots(Life())).data)  # noqa: B023
-        drawn, steps = replay.held_beside(None, kept)
+        drawn, steps = replay.temporaries(None, kept)
         assert {shape.shape for shape in steps} == of_steps
         assert drawn.reward.shape == (5, 16)
         assert [x.dtype for x in jax.tree.leaves(drawn)] == [x.dtype for x in jax.tree.leaves(kept.buffer)]

@@ -70,13 +70,15 @@ def test_a_buffer_is_as_full_as_it_was_written_and_has_room_for_whole_iterations
 
 
 def test_what_is_kept_begins_in_the_midst_of_episodes_where_the_oldest_is_gone_or_clocks_began_apart():
-    apart, alike = (Replay(num_envs=4, num_steps=2, capacity=40, staggered=staggered) for staggered in (True, False))
+    staggered, alike = (
+        Replay(num_envs=4, num_steps=2, capacity=40, staggered=is_staggered) for is_staggered in (True, False)
+    )
     for iterations, told in ((3, [False, True, True, True]), (5, [False, True, True, True]), (6, [True] * 4)):
-        assert apart.begun_before(iterations, 100).tolist() == told
+        assert staggered.begun_before(iterations, 100).tolist() == told
     assert alike.begun_before(5, 100).tolist() == [False] * 4
     assert alike.begun_before(6, 100).tolist() == [True] * 4
     for limit in (None, 2):  # without a clock, and with one that is no longer than an iteration, all begin at 0
-        assert apart.begun_before(5, limit).tolist() == [False] * 4
+        assert staggered.begun_before(5, limit).tolist() == [False] * 4
 
 
 @pytest.mark.full("covered")

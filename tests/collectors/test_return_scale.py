@@ -34,7 +34,7 @@ def collected(reward, ended, parts=5):
 
 @pytest.mark.by_default("1000000.0")
 @pytest.mark.parametrize("limit", [5.0, 0.5, 1e6])
-def test_it_is_the_deviation_of_returns_or_what_keeps_the_largest_below_the_limit(limit):
+def test_it_is_the_standard_deviation_of_returns_or_what_keeps_the_largest_below_the_limit(limit):
     found = scale_of(collected(REWARD, ENDED), limit, None)
     returns = every_return(REWARD, ENDED)
     wanted = max(np.sqrt(returns.var() + 1e-8), np.abs(returns).max() / limit)

@@ -27,7 +27,7 @@ def ends_of(count: int, limit: int, steps: int, length: int = 1000):
     def step(slots, key):
         actions = jnp.zeros(count, jnp.int32)
         slots, made, end = jax.vmap(lambda *one: advance(env, *one))(slots, actions, jax.random.split(key, count))
-        return slots, (made, end, end.told)
+        return slots, (made, end, end.ended_whole)
 
     return jax.device_get(jax.lax.scan(step, slots, jax.random.split(KEY, steps))[1])
 

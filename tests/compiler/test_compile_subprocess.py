@@ -4,9 +4,8 @@ import dataclasses
 
 import pytest
 
-from kousoku.compiler.llvm import build
+from kousoku.compiler.llvm import build, compile_subprocess
 from kousoku.compiler.llvm import compile as code
-from kousoku.compiler.llvm import compile_subprocess as apart
 from kousoku.compiler.llvm.target import host
 
 TEXT = """
@@ -21,22 +20,24 @@ define void @f(ptr %at) {
 
 def test_it_gives_the_same_code_and_tells_when_the_text_is_checked():
     told = []
-    assert apart.object_code_in_subprocess(TEXT, host(), lambda: told.append(True)) == code.object_code(TEXT, host())
+    assert compile_subprocess.object_code_in_subprocess(TEXT, host(), lambda: told.append(True)) == code.object_code(
+        TEXT, host()
+    )
     assert told == [True]
 
 
 def test_text_that_llvm_refuses_is_refused_with_its_words():
     told = []
-    with pytest.raises(apart.ProcessError, match="expected"):
-        apart.object_code_in_subprocess("define nonsense", host(), lambda: told.append(True))
+    with pytest.raises(compile_subprocess.ProcessError, match="expected"):
+        compile_subprocess.object_code_in_subprocess("define nonsense", host(), lambda: told.append(True))
     assert not told
 
 
 def test_a_process_that_dies_is_told():
     """LLVM ends the process at what it calls fatal, such as a processor of another kind; the user's lives on."""
     strange = dataclasses.replace(host(), triple="no-such-machine")
-    with pytest.raises(apart.ProcessError):
-        apart.object_code_in_subprocess(TEXT, strange, lambda: None)
+    with pytest.raises(compile_subprocess.ProcessError):
+        compile_subprocess.object_code_in_subprocess(TEXT, strange, lambda: None)
 
 
 def test_what_others_print_and_files_in_the_folder_do_no_harm(monkeypatch, tmp_path):
@@ -48,14 +49,16 @@ def test_what_others_print_and_files_in_the_folder_do_no_harm(monkeypatch, tmp_p
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.chdir(here)
     told = []
-    assert apart.object_code_in_subprocess(TEXT, host(), lambda: told.append(True)) == code.object_code(TEXT, host())
+    assert compile_subprocess.object_code_in_subprocess(TEXT, host(), lambda: told.append(True)) == code.object_code(
+        TEXT, host()
+    )
     assert told == [True]
 
 
 def test_a_process_that_somebody_stops_is_done_without(monkeypatch):
     """As the system does where memory is short."""
     monkeypatch.setattr(build, "object_cache", lambda: None)
-    monkeypatch.setattr(apart, "START", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+    monkeypatch.setattr(compile_subprocess, "START", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
     long = TEXT + "; \n" * (code.LONG_LINES + 1)
     assert build.build("key", lambda: long, host(), lambda: None) == code.object_code(long, host())
 
@@ -66,8 +69,8 @@ def test_a_process_that_somebody_stops_is_done_without(monkeypatch):
 )
 def test_only_a_python_is_started(monkeypatch, program, can):
     """Not a program that has one built in: it would start itself again."""
-    monkeypatch.setattr(apart.sys, "executable", program)
-    assert apart.can_start() is can
+    monkeypatch.setattr(compile_subprocess.sys, "executable", program)
+    assert compile_subprocess.can_start() is can
 
 
 def test_long_text_goes_there_from_a_thread_only(monkeypatch):
@@ -86,6 +89,6 @@ def test_where_no_process_can_be_started_it_is_done_here(monkeypatch):
         raise OSError("too many processes")
 
     monkeypatch.setattr(build, "object_cache", lambda: None)
-    monkeypatch.setattr(apart.subprocess, "Popen", refuse)
+    monkeypatch.setattr(compile_subprocess.subprocess, "Popen", refuse)
     long = TEXT + "; \n" * (code.LONG_LINES + 1)
     assert build.build("key", lambda: long, host(), lambda: None) == code.object_code(long, host())

@@ -1,4 +1,4 @@
-"""The estimate of what is worth a kernel: tabular learners are, networks that are trained are not."""
+"""The estimate of what is worth a kernel: tabular agents are, networks that are trained are not."""
 
 from functools import partial
 from itertools import pairwise
@@ -25,7 +25,7 @@ from kousoku.training.population import first
 
 FINITE = [name for name in OWN_ENVS if name != "CustomGrid-v0" and isinstance(ks.make(name), Finite)]
 FINITE = [name for name in FINITE if isinstance(ks.make(name).observation_space, ks.Discrete)]
-LEARNERS = [
+TABULAR = [
     name
     for name in list_agents()
     if not name.startswith("bandit") and ks.make_agent(name).learns_from.iteration_steps == 1
@@ -79,7 +79,7 @@ def step(env: str) -> KernelSpec:
 
 
 def test_a_small_step_of_many_slots_wakes_no_other_thread():
-    """Which takes longer: 50 us, where a thousand CartPoles take 10; large pieces are shared out as small ones are."""
+    """Which takes longer: 50 µs, where a thousand CartPoles take 10; large pieces are shared out as small ones are."""
     cart = step("CartPole-v1")
     assert 1024 < 10 * cart.grain < cart.serial < 100_000
 
@@ -114,7 +114,7 @@ def test_q_learning_is_one_kernel_on_every_finite_environment(env):
 
 
 @pytest.mark.by_default("watkins_q_lambda")
-@pytest.mark.parametrize("agent", LEARNERS)
+@pytest.mark.parametrize("agent", TABULAR)
 def test_every_tabular_agent_is_one_kernel(agent):
     check_taken(agent, "FrozenLake-v1")
 
@@ -128,7 +128,7 @@ def test_every_bandit_agent_is_one_kernel(agent, env):
 
 @pytest.mark.full("larger")
 @pytest.mark.parametrize("env", FINITE)
-@pytest.mark.parametrize("agent", LEARNERS)
+@pytest.mark.parametrize("agent", TABULAR)
 def test_every_tabular_agent_is_one_kernel_everywhere(agent, env):
     check_taken(agent, env)
 

@@ -26,11 +26,11 @@ def test_a_list_of_each_lanes_own_length():
 def test_its_rows_are_read_and_written_side_by_side():
     """Only inputs and results, which lie lane after lane, are gathered and scattered."""
 
-    def apart(function):
+    def scattered(function):
         lines = ks.kernel(function).explain(jnp.int32(3), jnp.float32(1.0)).llvm_ir.splitlines()
         return sum("call" in line and ("gather" in line or "scatter" in line) for line in lines)
 
-    assert apart(listed) == apart(lambda count, x: count.astype(jnp.float32) + x)
+    assert scattered(listed) == scattered(lambda count, x: count.astype(jnp.float32) + x)
 
 
 def test_each_lane_keeps_its_own_count():

@@ -37,16 +37,16 @@ def check(function, *columns, steps: int = 0):
     """Asserts that they are equal, or so many of float16's own steps apart."""
     for place, (ours, theirs) in enumerate(both(function, *columns)):
         if ours.dtype == np.float16 and steps:
-            check_apart(ours, theirs, steps, f"result {place}")
+            check_steps(ours, theirs, steps, f"result {place}")
         else:
             np.testing.assert_array_equal(ours, theirs, f"result {place}")
 
 
-def check_apart(ours: np.ndarray, theirs: np.ndarray, steps: int, name: str) -> None:
+def check_steps(ours: np.ndarray, theirs: np.ndarray, steps: int, name: str) -> None:
     np.testing.assert_array_equal(np.isnan(ours), np.isnan(theirs), name)
     known = ~np.isnan(ours)
-    apart = np.abs(place_of(ours[known]) - place_of(theirs[known]))
-    assert apart.max(initial=0) <= steps, f"{name}: {apart.max()} steps apart"
+    error = np.abs(place_of(ours[known]) - place_of(theirs[known]))
+    assert error.max(initial=0) <= steps, f"{name}: {error.max()} steps apart"
 
 
 def place_of(x: np.ndarray) -> np.ndarray:
@@ -85,7 +85,7 @@ def test_functions_of_one_number():
     wide = jax.jit(lambda x: [function(x) for function in functions])(EVERY.astype(np.float32))
     for name, half, single in zip(names.split(), ours, wide, strict=True):
         with np.errstate(over="ignore"):
-            check_apart(np.asarray(half), np.asarray(single).astype(np.float16), 1, name)
+            check_steps(np.asarray(half), np.asarray(single).astype(np.float16), 1, name)
 
 
 @pytest.mark.full("covered")

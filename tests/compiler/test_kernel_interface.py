@@ -171,7 +171,7 @@ def test_a_carried_array_that_goes_past_is_not_copied_in_a_scan():
     assert not re.search(r"f32\[5,100\]\S* copy", text)
 
 
-def test_it_is_explained_and_weighed():
+def test_it_is_explained_and_its_cost_is_counted():
     big = np.zeros(100_000, np.float32)
     explained = ks.kernel(lambda big, x: (big, x + 1)).explain(big, np.float32(0))
     assert explained.passed == 1

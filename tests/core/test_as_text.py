@@ -214,7 +214,7 @@ def test_defaults_of_any_kind_are_compared_safely(default):
         assert repr(Kept(part=default.copy())) == "Kept()"
 
 
-class Weighed(Corridor):
+class Weighted(Corridor):
     """An environment with a number that is converted, and a list of its own."""
 
     weight: Any = eqx.field(default=1, converter=jnp.asarray)
@@ -227,15 +227,15 @@ class Weighed(Corridor):
 
 
 def test_defaults_are_what_a_field_makes_of_them():
-    assert repr(Weighed()) == "Weighed()"
-    assert repr(Weighed(weight=2, names=["a"], hidden=5)) == "Weighed(weight=2, names=['a'])"
+    assert repr(Weighted()) == "Weighted()"
+    assert repr(Weighted(weight=2, names=["a"], hidden=5)) == "Weighted(weight=2, names=['a'])"
 
 
 def test_traced_numbers_are_shown_by_dtype_and_shape():
     shown: list[str] = []
-    jax.eval_shape(lambda x: shown.append(repr(Weighed(weight=x))), jnp.ones((2, 3)))
-    jax.eval_shape(jax.vmap(lambda x: shown.append(repr(Wrapper(Weighed(weight=x))))), jnp.ones(2))
-    assert shown == ["Weighed(weight=f32[2,3])", "Wrapper(Weighed(weight=f32[]))"]
+    jax.eval_shape(lambda x: shown.append(repr(Weighted(weight=x))), jnp.ones((2, 3)))
+    jax.eval_shape(jax.vmap(lambda x: shown.append(repr(Wrapper(Weighted(weight=x))))), jnp.ones(2))
+    assert shown == ["Weighted(weight=f32[2,3])", "Wrapper(Weighted(weight=f32[]))"]
 
 
 def test_a_text_of_one_s_own_is_kept_in_wrappers_too():

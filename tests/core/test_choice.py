@@ -1,4 +1,4 @@
-"""The best of several: chosen by some episodes, judged by others, never one that broke."""
+"""The best of several: chosen by some episodes, scored by others, never one that broke."""
 
 import dataclasses
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import records
 
-from kousoku.core.choice import choosing_scores, first_best, judging_episodes, split_episodes, tied_for_best
+from kousoku.core.choice import first_best, held_out_episodes, selection_scores, split_episodes, tied_for_best
 from kousoku.core.record import RunRecord
 from kousoku.run import Evaluation
 
@@ -25,12 +25,12 @@ def recorded(returns) -> RunRecord:
 
 
 @pytest.mark.parametrize("episodes", range(2, 12))
-def test_no_episode_chooses_and_judges(episodes):
+def test_no_episode_selects_and_is_held_out(episodes):
     split, numbers = split_episodes(3, episodes), range(episodes)
-    chosen, judged = numbers[split.choosing], numbers[split.judging]
-    assert [*chosen, *judged] == [*numbers]
-    assert len(chosen) - len(judged) in (0, 1)
-    assert split.held_out
+    chosen, held_out = numbers[split.selection], numbers[split.held_out]
+    assert [*chosen, *held_out] == [*numbers]
+    assert len(chosen) - len(held_out) in (0, 1)
+    assert split.unbiased
 
 
 def test_one_member_is_not_chosen_and_one_episode_cannot_be_split():
@@ -66,16 +66,16 @@ def test_equal_episodes_in_another_order_tie():
 
 def test_the_best_is_told_without_the_luck_of_the_choice():
     """Thirty agents, all alike: the best of them in the episodes that chose it is no better in the others."""
-    rng, chosen, judged = np.random.default_rng(3), [], []
+    rng, chosen, held_out = np.random.default_rng(3), [], []
     for _ in range(400):
         returns = rng.normal(size=(30, 10))
         result = evaluation(returns)
-        chosen.append(choosing_scores(returns).max())
-        judged.append(float(result.best.mean))
+        chosen.append(selection_scores(returns).max())
+        held_out.append(float(result.best.mean))
         assert result.best.n == 5
     assert np.mean(chosen) > 0.8
-    assert abs(np.mean(judged)) < 0.07  # 3 standard errors
-    assert judging_episodes(returns).shape == (30, 5)
+    assert abs(np.mean(held_out)) < 0.07  # 3 standard errors
+    assert held_out_episodes(returns).shape == (30, 5)
 
 
 def test_the_interval_of_few_agents_and_of_one():

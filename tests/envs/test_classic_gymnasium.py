@@ -368,7 +368,7 @@ def test_the_acrobot_in_play_is_exact():
     check(played, found)
 
 
-class Wandered(Case):
+class RandomPlay(Case):
     """States of episodes of random actions, from Gymnasium's own starts."""
 
     def states(self, rng: np.random.Generator, count: int) -> np.ndarray:
@@ -385,10 +385,10 @@ class Wandered(Case):
         return np.array(found)
 
 
-def check_wandered(id: str, count: int, seed: int) -> None:
+def check_random_play(id: str, count: int, seed: int) -> None:
     """Flags without one exception, numbers to 1e-6."""
     case = CASES[id]
-    found = both(Wandered(case.id, case.kind, case.axes, case.near), count, seed)
+    found = both(RandomPlay(case.id, case.kind, case.axes, case.near), count, seed)
     np.testing.assert_array_equal(found.terminated[0], found.terminated[1])
     assert found.error.max() < TOLERANCE
     assert (np.abs(found.reward[0] - found.reward[1]) / (1.0 + np.abs(found.reward[1]))).max() < TOLERANCE
@@ -397,14 +397,14 @@ def check_wandered(id: str, count: int, seed: int) -> None:
 @pytest.mark.full("covered")
 @pytest.mark.parametrize("id", IDS)
 def test_transitions_of_random_play_are_gymnasiums_without_exception(id):
-    check_wandered(id, 3000, seed=5)
+    check_random_play(id, 3000, seed=5)
 
 
 @pytest.mark.full("larger")
 @pytest.mark.parametrize("id", IDS)
 def test_a_million_transitions_of_random_play(id):
     for seed in range(20):
-        check_wandered(id, 50_000, seed=300 + seed)
+        check_random_play(id, 50_000, seed=300 + seed)
 
 
 @pytest.mark.full("larger")

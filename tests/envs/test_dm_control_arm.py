@@ -162,12 +162,12 @@ def test_a_ball_is_worth_what_it_is_near_the_target() -> None:
 
 def test_a_peg_is_worth_something_in_the_hand_and_more_at_the_target() -> None:
     env = SuiteManipulator(use_peg=True)
-    nowhere = {"target_peg": (-0.35, 0.12, 1.0)}
+    target = {"target_peg": (-0.35, 0.12, 1.0)}
     straight = dict.fromkeys(JOINTS, 0.0)
-    hand = at(env, straight, nowhere).world.site_xpos("grasp")
+    hand = at(env, straight, target).world.site_xpos("grasp")
     held = {"peg_x": float(hand[0]), "peg_z": float(hand[2]), "peg_y": math.pi}
     lies = {"peg_x": -0.35, "peg_z": 0.12, "peg_y": 1.0}
-    worth = [float(env.reward(at(env, {**straight, **joints}, nowhere))) for joints in (held, lies, {"peg_x": 0.4})]
+    worth = [float(env.reward(at(env, {**straight, **joints}, target))) for joints in (held, lies, {"peg_x": 0.4})]
     np.testing.assert_allclose(worth, [1.0 / 3.0, 1.0, 0.0], atol=2e-2)
 
 

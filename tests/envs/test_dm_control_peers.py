@@ -44,9 +44,9 @@ def test_a_step(id: str) -> None:
         timesteps = ours(ks.make(id), steps, jnp.float64)
     theirs_obs, theirs_reward = np.stack([s.obs for s in steps]), np.array([s.reward for s in steps])
     scale = 1.0 + np.abs(theirs_obs).max(axis=1)
-    apart = np.abs(np.asarray(timesteps.obs) - theirs_obs).max(axis=1) / scale
+    error = np.abs(np.asarray(timesteps.obs) - theirs_obs).max(axis=1) / scale
     exact = BY_ITERATION if "CMU" in id else EXACT
-    assert float(apart.max()) < exact
+    assert float(error.max()) < exact
     assert float(np.abs(np.asarray(timesteps.reward) - theirs_reward).max()) < exact
     assert not np.asarray(timesteps.terminated).any()
     assert np.ptp(theirs_reward) > 0.0 or theirs_reward[0] in (0.0, 1.0)

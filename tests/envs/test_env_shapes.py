@@ -206,7 +206,7 @@ def test_a_time_limit_is_none_or_a_count(limit):
     assert "time_limit is " in refused(Walk(time_limit=limit))
 
 
-class Weighed(Walk):
+class WithWeights(Walk):
     """It holds an array where structure is, which JAX compares by `==`."""
 
     weights: Any = eqx.field(static=True, default_factory=lambda: np.arange(2.0))
@@ -214,7 +214,7 @@ class Weighed(Walk):
 
 def test_an_array_is_no_structure():
     with warnings.catch_warnings(action="ignore"):  # Equinox says it, too
-        told = refused(Weighed())
+        told = refused(WithWeights())
     assert "weights is an array in a static field: make it a leaf, or a tuple of numbers" in told
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import kousoku as ks
 from kousoku.core.errors import ConfigError
-from kousoku.envs.locomotion import Measured, Robot, RobotInfo, Start, Verdict, World, file, frames, limit
+from kousoku.envs.locomotion import Measured, Robot, RobotInfo, Start, StepOutcome, World, file, frames, limit
 from kousoku.envs.locomotion.world import Still
 from kousoku.physics import State, initial_state, load, sensors
 
@@ -43,8 +43,8 @@ class Leg(Robot):
     def observe(self, physics: State, measured: Measured) -> Any:
         return measured.now
 
-    def judge(self, move: Any) -> Verdict:
-        return Verdict(move.after.qpos[0], jnp.array(False), RobotInfo())
+    def outcome(self, move: Any) -> StepOutcome:
+        return StepOutcome(move.after.qpos[0], jnp.array(False), RobotInfo())
 
 
 # ---- what may be read
@@ -111,10 +111,12 @@ class PlainInfo(eqx.Module):
 
 
 @pytest.mark.parametrize(("reward", "terminated"), [(1.0, False), (1, True), (True, np.bool_(True))])
-def test_a_verdict_takes_plain_numbers(reward: Any, terminated: Any) -> None:
+def test_an_outcome_takes_plain_numbers(reward: Any, terminated: Any) -> None:
     class Plain(Leg):
-        def judge(self, move: Any) -> Verdict:
-            return Verdict(reward, jnp.asarray(terminated) if isinstance(terminated, np.bool_) else terminated, info)
+        def outcome(self, move: Any) -> StepOutcome:
+            return StepOutcome(
+                reward, jnp.asarray(terminated) if isinstance(terminated, np.bool_) else terminated, info
+            )
 
     info = PlainInfo(0.5, 3)
     _, timestep = Plain().step(KEY, Plain().reset(KEY)[0], jnp.zeros(1, jnp.float32))

@@ -23,7 +23,7 @@ def _case(id):
     return pytest.param(id, marks=() if id in OFTEN else pytest.mark.full("more cases"))
 
 
-def wandered(env, steps):
+def random_rollout(env, steps):
     """(key) -> sums of rewards and observations, how many episodes ended, and how many of them blew up."""
 
     def walk(key):
@@ -50,7 +50,7 @@ def wandered(env, steps):
 def test_a_million_steps(id):
     env = ks.make(id, **OPTIONS.get(id, {}))
     keys = jax.random.split(jax.random.key(0), LANES)
-    totals, ended, diverged = jax.vmap(ks.kernel(wandered(env, STEPS)))(keys)
+    totals, ended, diverged = jax.vmap(ks.kernel(random_rollout(env, STEPS)))(keys)
     assert np.isfinite(np.asarray(totals)).all()
     assert int(diverged.sum()) == 0
     assert int(ended.sum()) > 0 or env.time_limit is None or env.time_limit > STEPS

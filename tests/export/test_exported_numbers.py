@@ -21,6 +21,7 @@ from kousoku.export.described import Described
 from kousoku.export.numpy_file import numpy_file
 from kousoku.export.onnx_file import onnx_file
 from kousoku.export.program import trace
+from kousoku.export.runtime import parts_of, refuse
 from kousoku.training.evaluation.policy import Policy
 
 NAN_INSIDE = 0.375
@@ -156,3 +157,9 @@ def test_numbers_beyond_float32_are_taken_without_a_warning_in_python_and_in_the
     with warnings.catch_warnings(), np.errstate(all="raise"):
         warnings.simplefilter("error")
         np.testing.assert_array_equal(policy(obs), act(obs))
+
+
+@pytest.mark.parametrize(("given", "told"), [(96, "96"), ([96], "96"), ([96, 96], "96"), ([3, 96], "3 to 96")])
+def test_whole_numbers_outside_are_named_and_one_alone_is_no_range(given, told):
+    with pytest.raises(ValueError, match=rf"^observation: got {told}; use whole numbers from 0 to 95$"):
+        parts_of(given, [((), (), "int32", 0, 95)], refuse)

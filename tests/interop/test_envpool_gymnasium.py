@@ -163,8 +163,8 @@ def test_numbers_of_players_are_those_of_the_environments(more):
     pool = ks.to_envpool(Counting(length=9), 3)
     pool.reset()
     given = {"action": np.array([1, 0]), "env_id": np.array([2, 0])} | more
-    apart = {"action": given["action"], **more}, given["env_id"]
-    for count, told in enumerate([pool.step(given), pool.step(*apart)], start=1):
+    positional = {"action": given["action"], **more}, given["env_id"]
+    for count, told in enumerate([pool.step(given), pool.step(*positional)], start=1):
         assert (told[4]["env_id"].tolist(), told[1].tolist()) == ([2, 0], [0, count])
 
 

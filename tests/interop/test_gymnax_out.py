@@ -12,7 +12,8 @@ from counting import Asked, Counting
 from fresh_process import check_refusals, without_types_checked
 
 import kousoku as ks
-from kousoku.interop.libraries import imported, said
+from kousoku.core.errors import error_text
+from kousoku.interop.libraries import imported
 
 
 def test_an_episode_that_ends_is_followed_by_the_next_and_tells_its_true_last_observation():
@@ -376,9 +377,9 @@ def test_a_gymnax_that_is_broken_is_told_where_its_spaces_are_asked_for(tmp_path
 
 
 def test_what_a_library_says_is_one_short_line():
-    assert said(ValueError("first\n  second")) == "first second"
-    assert said(KeyError()) == "KeyError"
-    assert len(said(ValueError("x" * 999))) == 200
+    assert error_text(ValueError("first\n  second")) == "first second"
+    assert error_text(KeyError()) == "KeyError"
+    assert len(error_text(ValueError("x" * 999))) == 200
 
 
 def test_stable_baselines3_that_is_missing_is_told_in_one_line(monkeypatch):

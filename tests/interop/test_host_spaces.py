@@ -66,7 +66,7 @@ def test_a_space_is_the_one_of_ours_that_holds_the_same(theirs, ours):
 @pytest.mark.parametrize("space", FAR, ids=str)
 def test_indices_beyond_32_bits_are_refused_in_one_line(space):
     """Nothing here holds them: an action would come out as another one."""
-    told = r"^action_space of Far: got (Multi)?Discrete\(.*start=.*; let its numbers lie in 32 bits"
+    told = r"^action_space of Far: got (Multi)?Discrete\(.*start=.*; use a space whose numbers fit 32 bits"
     with pytest.raises(ks.ConfigError, match=told):
         our_space("action_space of Far", space)
 

@@ -529,6 +529,13 @@ class TestPgx:
             with pytest.raises(ks.ConfigError, match=r"^env's opponent: got "):
                 check_same(ks.from_pgx(game, opponent=other), begun)
 
+    def test_runs_record_its_spaces_by_the_name_that_they_had_in_earlier_versions(self):
+        """So runs of earlier versions are gone on with."""
+        env = ks.from_pgx(Nim())
+        begun = env_json(env, {})
+        assert set(begun["fields"]) == {"theirs", "told", "time_limit", "opponent", "masked"}
+        check_same(env, begun)
+
     def test_refuses(self):
         with pytest.raises(ks.ConfigError, match=r"^opponent: got 'best'"):
             ks.from_pgx(Nim(), opponent="best")

@@ -19,7 +19,7 @@ import pytest
 import kousoku as ks
 from kousoku.collectors.slot import advance, begin
 from kousoku.compiler.api import reason_against
-from kousoku.interop.jax_envs.foreign import their_promotion
+from kousoku.core.promotion import their_promotion
 from kousoku.interop.jax_envs.gymnax import READ_LIMIT, without_limit
 from kousoku.interop.jax_envs.pictures import robots
 from kousoku.interop.jax_envs.spaces import conformed
@@ -204,10 +204,10 @@ def test_trains(id, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("id", "apart"),
+    ("id", "tolerance"),
     [("brax:ant", 1e-5), ("brax:reacher", 1e-5), ("playground:CartpoleBalance", 0.02), ("playground:CheetahRun", 0.02)],
 )
-def test_robots_are_filmed_where_c_mujoco_has_their_bodies(id, apart):
+def test_robots_are_filmed_where_c_mujoco_has_their_bodies(id, tolerance):
     """After a step, as Brax begins with quaternions of any length; MJX's are from before its last small step."""
     mujoco = pytest.importorskip("mujoco")
     env = made(id)
@@ -218,9 +218,9 @@ def test_robots_are_filmed_where_c_mujoco_has_their_bodies(id, apart):
     data.qpos[:] = state.data.qpos if id.startswith("playground") else state.pipeline_state.q
     mujoco.mj_kinematics(model, data)
     positions, quaternions = env.poses(state)
-    np.testing.assert_allclose(positions, data.xpos[1:], atol=apart)
+    np.testing.assert_allclose(positions, data.xpos[1:], atol=tolerance)
     same = np.abs(np.sum(np.asarray(quaternions) * data.xquat[1:], axis=1))
-    np.testing.assert_allclose(same, 1.0, atol=apart)
+    np.testing.assert_allclose(same, 1.0, atol=tolerance)
     assert any(geom.frame >= 0 for geom in env.body3d().geoms)
 
 

@@ -34,6 +34,6 @@ def test_ends_that_float32_cannot_tell_apart_are_refused_and_others_learned(conf
 def _learned(atoms, target):
     """The probabilities that a return is learned as."""
     if isinstance(atoms, GaussianBins):
-        return np.asarray(gaussian_bins(target, atoms.edges, atoms.deviation))
+        return np.asarray(gaussian_bins(target, atoms.edges, atoms.std))
     assert isinstance(atoms, CategoricalAtoms)
     return np.asarray(project(target[None], jnp.ones(1), atoms.support))

@@ -150,7 +150,7 @@ def test_actions_have_the_shape_of_any_box(kind, shape):
 
 
 def test_a_reshaped_distribution_keeps_every_entry_in_place():
-    """Entry [i, j] of an action is component 3 i + j: it has that component's deviation."""
+    """Entry [i, j] of an action is component 3 i + j: it has that component's standard deviation."""
     head = head_for(Box(-2.0, 2.0, (2, 3)), 5, key=KEY, gain=1.0)
     head = eqx.tree_at(lambda h: h.gaussian.log_std, head, jnp.log(jnp.arange(1.0, 7.0)))
     distribution = head(X)

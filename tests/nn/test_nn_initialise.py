@@ -56,7 +56,7 @@ def test_orthogonal_holds_for_large_shapes(shape):
 
 @pytest.mark.full("larger")
 def test_even_nearly_singular_draws_become_orthogonal():
-    """Among 100 000 square Gaussian matrices some have singular values near 1e-5 of the largest."""
+    """Among 100,000 square Gaussian matrices some have singular values near 1e-5 of the largest."""
     weights = np.asarray(jax.jit(jax.vmap(lambda key: orthogonal(key, (4, 4))))(keys(100_000)), np.float64)
     gram = np.einsum("nij,nik->njk", weights, weights)
     assert np.abs(gram - np.eye(4)).max() < 1e-5

@@ -37,9 +37,9 @@ def welford(stream):
     """Welford's recursion over single samples, in float64."""
     mean, squares = np.zeros(stream.shape[1:]), np.zeros(stream.shape[1:])
     for n, x in enumerate(stream.astype(np.float64), start=1):
-        apart = x - mean
-        mean += apart / n
-        squares += apart * (x - mean)
+        distance = x - mean
+        mean += distance / n
+        squares += distance * (x - mean)
     return mean, squares / len(stream)
 
 
@@ -107,21 +107,19 @@ def test_a_mean_still_moves_after_a_billion_samples():
     assert variance_of(moments) == pytest.approx((1 - share) * (1 + share * 100**2), rel=1e-6)
 
 
-def test_normalise_and_back():
+def test_normalise():
     stream = stream_of(3, 1000)
     moments = ops.batch_moments(jnp.asarray(stream))
     x = stream[7].astype(np.float64)
     expected = (x - stream.astype(np.float64).mean(0)) / stream.astype(np.float64).std(0)
     z = ops.normalise(moments, jnp.asarray(stream[7]), 10.0)
     np.testing.assert_allclose(z, expected, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(ops.denormalise(moments, z), x, rtol=2e-7)
     np.testing.assert_array_equal(ops.normalise(moments, jnp.array([2e4, 0.0, 1e4]), 5.0)[:2], [5.0, -5.0])
 
 
 def test_before_anything_was_seen_x_stays_as_it_is():
     x = jnp.array([0.5, -20.0])
     np.testing.assert_array_equal(ops.normalise(ops.no_moments((2,)), x, 10.0), [0.5, -10.0])
-    np.testing.assert_array_equal(ops.denormalise(ops.no_moments((2,)), x), x)
 
 
 def test_what_never_varies_becomes_zero():

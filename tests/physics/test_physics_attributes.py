@@ -38,7 +38,7 @@ def moved(text: str) -> list[np.ndarray]:
     return [np.array(x) for x in (data.qpos, data.qvel, data.act, data.sensordata)]
 
 
-def apart(some: list[np.ndarray], others: list[np.ndarray]) -> float:
+def largest_error(some: list[np.ndarray], others: list[np.ndarray]) -> float:
     """The largest difference, relative to one plus the largest number; infinite between models of other sizes."""
     pairs = list(zip(some, others, strict=True))
     if any(one.shape != other.shape for one, other in pairs):
@@ -86,8 +86,8 @@ def test_an_attribute_does_what_it_does_in_c_at_an_instant(row):
             smooth = [values(s.qacc_smooth), values(s.actuation.act_dot), values(s.actuation.force)]
             if model.no_actuation:
                 smooth[2] = np.zeros(model.nu)
-            assert apart(smooth, [wanted[key] for key in ("qacc_smooth", "act_dot", "actuator_force")]) < 1e-11
-            assert apart(list(rows), list(theirs_)) < 1e-8
+            assert largest_error(smooth, [wanted[key] for key in ("qacc_smooth", "act_dot", "actuator_force")]) < 1e-11
+            assert largest_error(list(rows), list(theirs_)) < 1e-8
             for _ in range(STEPS // 3):
                 mujoco.mj_step(theirs, data)
 
@@ -100,10 +100,10 @@ def test_an_attribute_does_what_it_does_in_c_at_an_instant(row):
 def test_an_attribute_does_what_it_does_in_c(row):
     with silent():
         wanted = moved(row.text)
-        assert apart(wanted, moved(row.without)) > 1e-6, "the row shows nothing"
+        assert largest_error(wanted, moved(row.without)) > 1e-6, "the row shows nothing"
         found = ours(row.text)
     assert all(np.isfinite(x).all() for x in wanted)
-    assert apart(found, wanted) < 1e-7
+    assert largest_error(found, wanted) < 1e-7
 
 
 TOLD = "; (the engine has|.*; it has|use|give) .*"

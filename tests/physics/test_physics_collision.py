@@ -290,8 +290,8 @@ def lying(model: mujoco.MjModel, rng: np.random.Generator) -> np.ndarray:
 
 
 @pytest.mark.full("covered")
-@pytest.mark.parametrize(("tolerance", "apart", "deeper"), [(1e-15, 1e-4, 5e-7), (1e-6, 2e-2, 1e-4)])
-def test_capsules_lie_on_the_ends_of_cylinders(tolerance, apart, deeper):
+@pytest.mark.parametrize(("tolerance", "along", "deeper"), [(1e-15, 1e-4, 5e-7), (1e-6, 2e-2, 1e-4)])
+def test_capsules_lie_on_the_ends_of_cylinders(tolerance, along, deeper):
     """On two points where C has two, also the same one twice, and on one elsewhere; at C's default tolerance nearly."""
     rng, cases = np.random.default_rng(11), []
     for i in range(400):
@@ -304,15 +304,15 @@ def test_capsules_lie_on_the_ends_of_cylinders(tolerance, apart, deeper):
     wrong = []
     for (pose, margin, wanted, _), mine in zip(cases, found, strict=True):
         counts[len(wanted)] += 1
-        if not agree(mine, wanted, margin, apart, deeper):
+        if not agree(mine, wanted, margin, along, deeper):
             wrong.append((pose.tolist(), margin))
     assert len(wrong) <= (0 if tolerance < 1e-10 else 8), wrong
     assert min(counts[1:]) > 30
 
 
 @pytest.mark.full("covered")
-@pytest.mark.parametrize(("tolerance", "apart", "deeper"), [(1e-15, 1e-4, 5e-7), (1e-6, 2e-2, 1e-4)])
-def test_the_hand_of_pusher_touches_its_cylinder_where_it_does_in_mujoco(tolerance, apart, deeper):
+@pytest.mark.parametrize(("tolerance", "along", "deeper"), [(1e-15, 1e-4, 5e-7), (1e-6, 2e-2, 1e-4)])
+def test_the_hand_of_pusher_touches_its_cylinder_where_it_does_in_mujoco(tolerance, along, deeper):
     model = compiled("pusher")
     model.opt.ccd_tolerance, model.opt.ccd_iterations = tolerance, 1000
     data, cases = mujoco.MjData(model), []
@@ -326,7 +326,7 @@ def test_the_hand_of_pusher_touches_its_cylinder_where_it_does_in_mujoco(toleran
     several, wrong, found = 0, [], ours_compiled(LYING, [given for *_, given in cases])
     for (qpos, wanted, (*_, margin)), mine in zip(cases, found, strict=True):
         several += len(wanted) == 2
-        if not agree(mine, wanted, float(margin), apart, deeper):
+        if not agree(mine, wanted, float(margin), along, deeper):
             wrong.append((qpos, mine, wanted))
     assert len(wrong) <= (0 if tolerance < 1e-10 else 4), wrong
     assert several > 10
@@ -353,7 +353,7 @@ def traced(pair: tuple[GeomType, GeomType], sizes: np.ndarray, pose: jax.Array) 
     """All our contacts of two bodies at a pose: distance, point, normal, seven numbers for each."""
     geoms = []
     for row, place in zip(sizes, (pose[:7], pose[7:]), strict=True):
-        turned = quat(nums(place[3:])).normalized()
+        turned = quat(nums(place[3:])).normalised()
         geoms.append(GeomInfo(Frame(vec(nums(place[:3])), turned, turned.matrix()), nums(row)))
     touches = COLLISION_FUNCTIONS[pair](*geoms)
     return [n.value for t in touches for n in (t.dist, *t.pos, *t.normal)]

@@ -210,8 +210,8 @@ def test_limits_of_iterations_stop_c_but_not_ours(cone, limits):
     given, stopped = states(theirs, 40, seed=3), Oracle(theirs, converged=False)
     for name, limit in limits.items():
         setattr(stopped.model.opt, name, limit)
-    apart = [np.abs(stopped.step(state)[1] - Oracle(theirs).step(state)[1]).max() for state in given]
-    assert max(apart) > 0.01
+    errors = [np.abs(stopped.step(state)[1] - Oracle(theirs).step(state)[1]).max() for state in given]
+    assert max(errors) > 0.01
     assert compared(theirs, 40, 1e-10, **limits)[0] < 1e-9
 
 

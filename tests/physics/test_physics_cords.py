@@ -49,7 +49,7 @@ def places(model: Model, cord: Cord, qpos: np.ndarray) -> np.ndarray:
     return np.array([np.add(found[n] if n != WORLD else 0.0, place) for n, place in cord.points])
 
 
-def apart(point: np.ndarray, parts: list[tuple[np.ndarray, np.ndarray, float]]) -> float:
+def distance(point: np.ndarray, parts: list[tuple[np.ndarray, np.ndarray, float]]) -> float:
     """How far a point is from what is drawn."""
 
     def one(start: np.ndarray, end: np.ndarray) -> float:
@@ -77,7 +77,7 @@ def test_round_a_geom_and_beyond_a_pulley(geom, side):
         points = places(model, round_it, np.array(qpos))
         from_axis = points - centre - ((points - centre) @ axis)[:, None] * axis
         on_it = np.abs(np.linalg.norm(from_axis, axis=1) - RADIUS) < 1e-5
-        assert all(there or apart(point, parts) < 1e-5 for there, point in zip(on_it, points, strict=True))
+        assert all(there or distance(point, parts) < 1e-5 for there, point in zip(on_it, points, strict=True))
         assert on_it.sum() == (5 if touches else 0)
         if touches:
             steps = np.linalg.norm(np.diff(points[1:-1], axis=0), axis=1)
@@ -106,7 +106,7 @@ def test_a_slack_string_hangs(qpos):
     assert length == pytest.approx(max(0.5, np.linalg.norm(np.subtract(qpos, (0.0, 1.0)))), rel=0.06)
     sideways = np.abs(points[:, 0]).max()
     if abs(qpos[0]) > 0.01:  # of what hangs straight down MuJoCo draws the ends' line alone
-        assert max(apart(point, parts) for point in points) < 0.002
+        assert max(distance(point, parts) for point in points) < 0.002
     assert sideways <= abs(qpos[0]) + 1e-6
 
 

@@ -325,9 +325,9 @@ def test_its_derivative_by_masses_is_that_of_bodies_that_have_some(fields):
             vel = stages.com_vel.com_vel(varied, com, nums(np.array([2.0])))
             return stages.passive.fluid(varied, k, com, vel)[0].value
 
-        slope, apart = jax.grad(resistance)(1.0), (resistance(1.0 + 1e-5) - resistance(1.0 - 1e-5)) / 2e-5
+        slope, difference = jax.grad(resistance)(1.0), (resistance(1.0 + 1e-5) - resistance(1.0 - 1e-5)) / 2e-5
     assert resistance(1.0) < -1e-3
-    np.testing.assert_allclose(slope, apart, atol=1e-8)
+    np.testing.assert_allclose(slope, difference, atol=1e-8)
 
 
 def test_a_cutoff_of_0_that_is_a_leaf_cuts_nothing_off():

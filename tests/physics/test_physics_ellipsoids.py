@@ -67,10 +67,10 @@ def known(pair, first: str, second: str, low: float, high: float, rng) -> tuple[
     normal /= np.linalg.norm(normal)
     gap = rng.uniform(low, high)
     one = farthest(pair[0], sizes[0], turns[0], normal, rng.uniform(-0.9, 0.9))
-    apart = one - farthest(pair[1], sizes[1], turns[1], -normal, 0.0) + gap * normal
+    offset = one - farthest(pair[1], sizes[1], turns[1], -normal, 0.0) + gap * normal
     start = rng.normal(size=3)
     row = np.array([gap, *(start + one + 0.5 * gap * normal), *normal])
-    return [np.array([start, start + apart]), turns, sizes], row
+    return [np.array([start, start + offset]), turns, sizes], row
 
 
 @pytest.mark.parametrize(("pair", "first", "second"), PAIRS)
@@ -126,9 +126,9 @@ def test_the_slope_of_the_distance_is_the_normal(pair):
     rows, slopes = found[jnp.float64]
     np.testing.assert_allclose(slopes[:count, 1], rows[:count, 4:], atol=1e-6)
     rough, slopes = found[jnp.float32]
-    apart = np.abs(rough - rows)[:count]
-    assert apart[:, 0].max() < 1e-6
-    assert np.quantile(apart[:, 1:], 0.99) < 1e-4
+    error = np.abs(rough - rows)[:count]
+    assert error[:, 0].max() < 1e-6
+    assert np.quantile(error[:, 1:], 0.99) < 1e-4
     assert np.quantile(np.abs(slopes[:count, 1] - rows[:count, 4:]), 0.99) < 1e-3
 
 

@@ -182,8 +182,8 @@ def check_steps(case: Case, ways) -> None:
         wanted = oracle.step(State(*at, empty, empty, np.zeros(theirs_.nv), np.float64(0)))
         for of in moved:
             for mine, exact in zip(of, wanted, strict=False):
-                apart = np.abs(mine[i] - exact).max() / (1.0 + np.abs(exact).max())
-                assert apart <= STEPPED[case.pair in ITERATED], f"{case}: {at}"
+                error = np.abs(mine[i] - exact).max() / (1.0 + np.abs(exact).max())
+                assert error <= STEPPED[case.pair in ITERATED], f"{case}: {at}"
 
 
 def kernel(moves):

@@ -185,9 +185,9 @@ def test_steps_of_an_arm_that_pushes_a_cylinder():
         wanted = [np.array(x) for x in zip(*(oracle.step(state)[:2] for state in given), strict=True)]
         for ours, exact in zip(found[:2], wanted, strict=True):
             scale = 1.0 + np.abs(exact).max(axis=1)
-            apart = np.abs(ours - exact).max(axis=1) / scale
-            assert np.quantile(apart, 0.9) <= nearly_all
-            assert apart.max() <= all_of_them
+            error = np.abs(ours - exact).max(axis=1) / scale
+            assert np.quantile(error, 0.9) <= nearly_all
+            assert error.max() <= all_of_them
 
 
 def test_other_numbers_are_leaves():

@@ -18,7 +18,7 @@ from kousoku.physics.constraint import self_contacts
 from kousoku.physics.mjcf.load import from_mujoco
 from kousoku.physics.scene import contacts3d
 
-CROWD = """
+MANY_BODIES = """
 <mujoco>
   <option timestep="0.004"/>
   <default><geom density="300" margin="0.005" solref="0.03 1"/></default>
@@ -56,8 +56,8 @@ BEADS = f"""
 """Five of them on one wire: ten pairs, of which neighbours touch."""
 
 
-def crowd(condim: int) -> mujoco.MjModel:
-    return mujoco.MjModel.from_xml_string(CROWD.format(condim=condim))
+def many_bodies(condim: int) -> mujoco.MjModel:
+    return mujoco.MjModel.from_xml_string(MANY_BODIES.format(condim=condim))
 
 
 def touching(theirs, count):
@@ -78,7 +78,7 @@ def touching(theirs, count):
     "condim", [4, *(pytest.param(condim, marks=pytest.mark.full("more cases")) for condim in (1, 6))]
 )
 def test_steps_are_c_mujocos(condim):
-    theirs = crowd(condim)
+    theirs = many_bodies(condim)
     theirs.opt.tolerance = 0.0
     given = touching(theirs, 24)
     oracle, many = Oracle(theirs), stack(given)
@@ -98,8 +98,10 @@ def test_steps_are_c_mujocos(condim):
 
 
 def test_geoms_that_move_as_one_are_not_listed():
-    """A named pair of one body, in a crowd: C has a contact of it, without rows."""
-    text = CROWD.format(condim=1).replace('<geom size=".13"', '<geom name="a" size=".1"/><geom name="b" size=".13"')
+    """A named pair of one body, among many bodies: C has a contact of it, without rows."""
+    text = MANY_BODIES.format(condim=1).replace(
+        '<geom size=".13"', '<geom name="a" size=".1"/><geom name="b" size=".13"'
+    )
     theirs = mujoco.MjModel.from_xml_string(
         text.replace("</worldbody>", "</worldbody><contact><pair geom1='a' geom2='b'/></contact>")
     )
@@ -112,20 +114,20 @@ def test_geoms_that_move_as_one_are_not_listed():
 @pytest.mark.parametrize("given", [{"geom_size"}, {"geom_size", "geom_rbound"}], ids=["sizes", "and reaches"])
 def test_geoms_that_have_grown_touch_as_far_as_they_reach(given):
     """Sizes are leaves; those of the file would not touch. A reach that is given is taken as it is."""
-    apart = mujoco.MjModel.from_xml_string(BEADS.replace('size=".1"', 'size=".1" mass="1"'))
-    apart.geom_size[:, 0] = apart.geom_rbound[:] = 0.01
+    small = mujoco.MjModel.from_xml_string(BEADS.replace('size=".1"', 'size=".1" mass="1"'))
+    small.geom_size[:, 0] = small.geom_rbound[:] = 0.01
     grown = {
-        "geom_size": apart.geom_size * np.array([[10.0], [10.0], [1.0], [10.0], [10.0]]),
+        "geom_size": small.geom_size * np.array([[10.0], [10.0], [1.0], [10.0], [10.0]]),
         "geom_rbound": np.ones(5),
     }
 
     def count(numbers):
         with jax.enable_x64(True):
-            model = from_mujoco(apart).with_numbers(**{name: numbers[name] for name in given})
+            model = from_mujoco(small).with_numbers(**{name: numbers[name] for name in given})
             return jax.jit(lambda s: forward(model, s, jnp.zeros(0)).contact_list.length)(initial_state(model))
 
-    assert len(self_contacts.split_candidates(from_mujoco(apart))[1]) == 10
-    assert count({name: getattr(apart, name) for name in grown}) == 0
+    assert len(self_contacts.split_candidates(from_mujoco(small))[1]) == 10
+    assert count({name: getattr(small, name) for name in grown}) == 0
     assert count(grown) == 2
     if len(given) == 2:
         assert count({**grown, "geom_rbound": np.full(5, 1e-3)}) == 0
@@ -135,7 +137,7 @@ def test_geoms_that_have_grown_touch_as_far_as_they_reach(given):
 @pytest.mark.parametrize("condim", [None, *(condim for condim in (1, 4))])
 def test_derivatives_of_accelerations_and_of_what_is_felt(condim):
     """By every position and velocity, forward and reverse, beside finite differences."""
-    theirs = crowd(condim) if condim else mujoco.MjModel.from_xml_string(BEADS)
+    theirs = many_bodies(condim) if condim else mujoco.MjModel.from_xml_string(BEADS)
     theirs.opt.tolerance = 1e-14
     given = stack(touching(theirs, 8))
     with jax.enable_x64(True):
@@ -148,12 +150,12 @@ def test_derivatives_of_accelerations_and_of_what_is_felt(condim):
             return to_array([*f.solution.qacc, felt], qpos.dtype)
 
         at = jnp.concatenate([jnp.asarray(given.qpos), jnp.asarray(given.qvel)], axis=1)
-        assert_slopes_agree(moves, at, apart=1e-12)
+        assert_slopes_agree(moves, at, difference=1e-12)
 
 
 @pytest.mark.full("larger")
 def test_what_is_shown_and_felt_is_the_same_as_of_contacts_written_out(monkeypatch):
-    theirs = crowd(1)
+    theirs = many_bodies(1)
     given = stack(touching(theirs, 8))
     with jax.enable_x64(True):
         model = from_mujoco(theirs)

@@ -401,8 +401,8 @@ def test_sensors_of_a_step_in_the_kernel(xml):
     for i, state in enumerate(given):
         oracle.forward(state)
         assert_same(ours[i], oracle.data.sensordata, names, 1e-8)
-    seldom = [i for i, name in enumerate(names) if re.search("TOUCH|CONTACT|LIMIT|INSIDE", name)]
-    assert 0 < (np.abs(ours[:, seldom]) > 0).mean() < 1
+    rarely_nonzero = [i for i, name in enumerate(names) if re.search("TOUCH|CONTACT|LIMIT|INSIDE", name)]
+    assert 0 < (np.abs(ours[:, rarely_nonzero]) > 0).mean() < 1
 
 
 def test_of_two_ends_of_a_range_that_are_active_the_lower_one_is_told():

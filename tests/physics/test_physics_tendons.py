@@ -79,10 +79,10 @@ def test_lengths_and_moments_past_a_geom(geom: str, side: str) -> None:
     np.testing.assert_allclose(found[:, 0], wanted[:, 0], atol=EXACT)
     np.testing.assert_allclose(found, wanted, atol=ITERATED if side == "within" else EXACT)
     short = jax.jit(jax.vmap(ks.kernel(lambda q: ours(model, q))))(jnp.asarray(positions, jnp.float32))
-    apart = np.abs(np.asarray(short) - wanted)
+    error = np.abs(np.asarray(short) - wanted)
     assert np.isfinite(short).all()
-    assert np.median(apart.max(axis=1)) < 1e-6
-    assert np.mean(apart[:, 0] > 1e-4) < 0.02, "where a path is about to leave the geom, either is right"
+    assert np.median(error.max(axis=1)) < 1e-6
+    assert np.mean(error[:, 0] > 1e-4) < 0.02, "where a path is about to leave the geom, either is right"
 
 
 AT_REST = [("0 0 .4", "0 0 -.4"), (".4 0 0", "-.4 0 0"), ("0 .5 0", "0 -.3 0"), ("0 0 .4", "0 0 .3"),

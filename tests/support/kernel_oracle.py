@@ -150,8 +150,8 @@ def assert_same(given: Any, wanted: Any, ulp: float = 0, absolute: float = 0.0) 
     finite = np.isfinite(w) & np.isfinite(g)
     np.testing.assert_array_equal(g[~finite], w[~finite])
     unit = np.spacing(np.maximum(np.abs(w[finite]), np.finfo(w.dtype).tiny))
-    apart = np.abs(g[finite].astype(np.float64) - w[finite])
-    assert np.all(apart <= ulp * unit + absolute), f"{(apart / unit).max()} ulp: {g} for {w}"
+    difference = np.abs(g[finite].astype(np.float64) - w[finite])
+    assert np.all(difference <= ulp * unit + absolute), f"{(difference / unit).max()} ulp: {g} for {w}"
 
 
 def flushed(x: np.ndarray) -> np.ndarray:

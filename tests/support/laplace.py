@@ -25,8 +25,8 @@ class Laplace(Distribution):
         return self.loc
 
     def kl(self, other):
-        apart = jnp.abs(self.loc - other.loc)
-        far = self.scale * jnp.exp(-apart / self.scale) + apart
+        distance = jnp.abs(self.loc - other.loc)
+        far = self.scale * jnp.exp(-distance / self.scale) + distance
         return jnp.sum(far / other.scale + jnp.log(other.scale / self.scale) - 1.0)
 
 

@@ -70,7 +70,7 @@ def tied(tail):
         <geom type="box" size=".1 .05 .03"/><site name="t" pos="-.1 0 .02"/></body></worldbody>{tail}</mujoco>"""
 
 
-ROPES = """<tendon><fixed name="r" {}><joint joint="a" coef="1"/><joint joint="b" coef="-.5"/></fixed>
+TENDONS = """<tendon><fixed name="r" {}><joint joint="a" coef="1"/><joint joint="b" coef="-.5"/></fixed>
   <fixed name="q"><joint joint="b" coef="1"/></fixed></tendon>
   <actuator><motor tendon="r" gear="2"/></actuator><sensor><tendonpos tendon="r"/></sensor>"""
 
@@ -95,7 +95,7 @@ RANGE, RUB, SPIN, INERTIA = 'range="-6 2"', 'frictionloss="500"', "friction='.5 
 TURNS = ("quat=1 .5 0 0", "euler=50 20 30", "axisangle=1 0 0 40", "xyaxes=0 1 1 -1 0 0", "zaxis=1 1 1")
 SENSES = '<sensor><accelerometer site="s" @/><clock/><gyro site="s"/></sensor>'
 FOLLOWS = '<equality><joint joint1="a" joint2="b" @/></equality>'
-ROPES_FOLLOW = ROPES.format("") + '<equality><tendon tendon1="r" tendon2="q" @/></equality>'
+TENDONS_FOLLOW = TENDONS.format("") + '<equality><tendon tendon1="r" tendon2="q" @/></equality>'
 WELD = '<equality><weld body1="a" @/></equality>'
 CONNECT = '<equality><connect body1="a" @/></equality>'
 PAIR = '<contact><pair geom1="floor" geom2="ball" @/></contact>'
@@ -179,10 +179,10 @@ SAME = [
     Row("weld", "site1", *(tied(WELD.replace('body1="a" @', f'site1="{s}" site2="t"')) for s in "sw")),
     *rows("equality", arm(tail=FOLLOWS), "active=false", "solref=.1 1", "solimp=.5 .6 .1", "polycoef=.1 .5 .2"),
     *rows("equality", arm(tail=FOLLOWS.replace('joint2="b"', "")), "joint2=b"),
-    *rows("equality", arm(tail=ROPES_FOLLOW), "active=false", "solref=.1 1", "solimp=.5 .6 .1", "polycoef=.1 .5 .2"),
-    *rows("equality", arm(tail=ROPES_FOLLOW.replace('tendon2="q"', "")), "tendon2=q"),
+    *rows("equality", arm(tail=TENDONS_FOLLOW), "active=false", "solref=.1 1", "solimp=.5 .6 .1", "polycoef=.1 .5 .2"),
+    *rows("equality", arm(tail=TENDONS_FOLLOW.replace('tendon2="q"', "")), "tendon2=q"),
     *rows(
-        "fixed", arm(tail=ROPES.format("@")), "stiffness=5", "damping=.5", "springlength=.1 .2|stiffness='5'",
+        "fixed", arm(tail=TENDONS.format("@")), "stiffness=5", "damping=.5", "springlength=.1 .2|stiffness='5'",
         "frictionloss=.5", f"solreffriction=.1 1|{RUB}", f"solimpfriction=.5 .6 .1|{RUB}", "range=-.1 .03",
         "limited=false|range='-.1 .03'", "margin=.2|range='-.1 .03'", "solreflimit=.1 1|range='-.1 .03'",
         "solimplimit=.5 .6 .1|range='-.1 .03'", "class=e",
@@ -200,7 +200,7 @@ SAME = [
         arm(body=POST, tail=CABLE.format("", geom)) for geom in ('<geom geom="g"/>', ""))),
     Row("geom", "sidesite", *(
         arm(body=POST, tail=CABLE.format("", f'<geom geom="g" {side}/>')) for side in ('sidesite="side"', ""))),
-    Row("fixed", "coef", arm(tail=ROPES.format("").replace("-.5", "2")), arm(tail=ROPES.format(""))),
+    Row("fixed", "coef", arm(tail=TENDONS.format("").replace("-.5", "2")), arm(tail=TENDONS.format(""))),
     *rows(
         "actuator", motor("motor joint='a'"), "gear=3", "ctrlrange=-.5 .5", "ctrllimited=false|ctrlrange='-.5 .5'",
         "forcerange=-.2 .2", "forcelimited=false|forcerange='-.2 .2'", "class=e",
@@ -220,7 +220,7 @@ SAME = [
         arm(joint='type="ball"', tail=f'<actuator><motor {j}="a" gear="1 2 3"/></actuator>')
         for j in ("jointinparent", "joint"))),
     Row("actuator", "tendon", *(
-        arm(tail=ROPES.format("") + f'<actuator><motor tendon="{t}" gear="5"/></actuator>') for t in "rq")),
+        arm(tail=TENDONS.format("") + f'<actuator><motor tendon="{t}" gear="5"/></actuator>') for t in "rq")),
     Row("actuator", "site", *(
         arm(tail=f'<actuator><motor site="{s}" gear="1 2 3 .1 .2 .3"/></actuator>') for s in "st")),
     Row("actuator", "refsite", *(

@@ -55,9 +55,9 @@ def agree(mine: np.ndarray, wanted: np.ndarray, margin: float, tolerance: float,
         return False
     left = list(wanted)
     for row in mine:
-        apart = [np.nanmax(np.abs(row - other)) for other in left]
-        best = int(np.argmin(apart))
-        if apart[best] > tolerance or abs(row[0] - left[best][0]) > distance:
+        errors = [np.nanmax(np.abs(row - other)) for other in left]
+        best = int(np.argmin(errors))
+        if errors[best] > tolerance or abs(row[0] - left[best][0]) > distance:
             return False
         left.pop(best)
     return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from physics_attributes import CABLE, PAIR, ROPES, SENSES, arm, ball, motor, rows
+from physics_attributes import CABLE, PAIR, SENSES, TENDONS, arm, ball, motor, rows
 
 
 def refused(tag: str, template: str, *given: str) -> list[tuple[str, str, str, str]]:
@@ -45,7 +45,7 @@ REFUSED = [
     ),
     *refused("pair", ball(tail=PAIR), "adhesion=1->adhesion"),
     *refused(
-        "fixed", arm(tail=ROPES.format("@")), "armature=.1->armature of a tendon",
+        "fixed", arm(tail=TENDONS.format("@")), "armature=.1->armature of a tendon",
         "damping=1 2->damping by a polynomial",
         "actuatorfrcrange=-1 1->limited actuator force", "stiffness=1 2->stiffness by a polynomial",
         "springyield=.1|stiffness='5'->plastic springs",

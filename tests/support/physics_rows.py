@@ -32,7 +32,7 @@ def summed(model: Any, s: Any, found: Sequence[Any]) -> tuple[np.ndarray, np.nda
     """J^T D J and J^T D aref of all our constraints, pushed so hard that all their rows act."""
     stiffness, pull = np.zeros((model.nv, model.nv)), np.zeros(model.nv)
     for c in found:
-        one, other = _weighed(model, s, c)
+        one, other = _jacobian_and_weight(model, s, c)
         stiffness, pull = stiffness + one, pull + other
     return stiffness, pull
 
@@ -43,7 +43,7 @@ def summed_of_c(wanted: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     return pulled @ wanted["efc_J"], pulled @ wanted["efc_aref"]
 
 
-def _weighed(model: Any, s: Any, c: Any) -> tuple[np.ndarray, np.ndarray]:
+def _jacobian_and_weight(model: Any, s: Any, c: Any) -> tuple[np.ndarray, np.ndarray]:
     rows = len(c.aref)
     jacobian, weight = np.zeros((rows, model.nv)), np.zeros((rows, rows))
     for i in range(rows):

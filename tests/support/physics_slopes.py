@@ -13,10 +13,11 @@ import kousoku as ks
 SMALL = 1e-6
 
 
-def assert_slopes_agree(function: Callable[[jax.Array], jax.Array], at: jax.Array, apart: float = 1e-10) -> None:
+def assert_slopes_agree(function: Callable[[jax.Array], jax.Array], at: jax.Array, difference: float = 1e-10) -> None:
     """By every entry of `at` [N, n], float64; differences say nothing where a constraint begins or ends within them.
 
-    So one of the N may differ. Forward and reverse may be `apart`, relative to one plus the largest derivative.
+    So one of the N may differ. Forward and reverse differ by less than `difference`, relative to one plus
+    the largest derivative.
     """
     kernel, (count, width) = ks.kernel(function), at.shape
     many = jax.jit(jax.vmap(kernel))
@@ -34,5 +35,5 @@ def assert_slopes_agree(function: Callable[[jax.Array], jax.Array], at: jax.Arra
     along, back = np.asarray(jax.jit(forward)(at)), np.asarray(jax.jit(reverse)(at))
     scale = 1.0 + np.abs(steep).max(axis=(1, 2), keepdims=True)
     assert np.isfinite(back).all()
-    assert np.abs((along - back.transpose(0, 2, 1)) / scale).max() < apart
+    assert np.abs((along - back.transpose(0, 2, 1)) / scale).max() < difference
     assert np.sort(np.abs((along - steep) / scale).max(axis=(1, 2)))[-2] < 1e-6

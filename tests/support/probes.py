@@ -3,7 +3,7 @@
 Every probe has two states that an episode may begin in (0 and 1), a terminal one (2) and two actions, so that all five
 fit into one program. Which failure each of them shows:
 
-- one step: values are not learnt at all, or something is added after the end;
+- one step: values are not learned at all, or something is added after the end;
 - delayed reward: nothing is carried back in time, or not discounted;
 - two observations: states are confused;
 - two actions: actions are confused;

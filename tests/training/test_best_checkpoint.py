@@ -1,4 +1,4 @@
-"""The best checkpoint: chosen by the first half of each evaluation's episodes, judged by others."""
+"""The best checkpoint: chosen by the first half of each evaluation's episodes, scored by others."""
 
 import dataclasses
 import json
@@ -15,9 +15,9 @@ from kousoku.core.record import RunRecord
 from kousoku.training.evaluation.evaluate import Episodes
 from kousoku.training.io.files import json_text
 from kousoku.training.io.run_progress import RunProgress
-from kousoku.viz.headline import figures, sentence
+from kousoku.viz.headline import headline_numbers, sentence
 from kousoku.viz.lines import result_lines
-from kousoku.viz.ranking import best_checkpoint_told, score
+from kousoku.viz.ranking import best_checkpoint_summary, score
 
 
 class Lottery(ks.Env):
@@ -66,11 +66,11 @@ def test_of_equal_checkpoints_the_first_is_the_best_but_for_the_end():
     assert progress.best_at == 400
 
 
-def test_episodes_that_judge_choose_nothing():
+def test_episodes_that_are_held_out_choose_nothing():
     progress = evaluated([[1.0, 1.0, 9.0]], [[3.0, 1.0, 0.0]], [[1.0, 1.0, 90.0]])
     assert (progress.best_at, progress.best_score) == (200, 2.0)
-    judging = progress.all_curves()["eval_held_out"]
-    np.testing.assert_array_equal(judging, [[9.0], [0.0], [90.0]])
+    held_out = progress.all_curves()["eval_held_out"]
+    np.testing.assert_array_equal(held_out, [[9.0], [0.0], [90.0]])
     np.testing.assert_allclose(progress.all_curves()["eval_return"][:, 0], [11 / 3, 4 / 3, 92 / 3], rtol=1e-6)
 
 
@@ -95,7 +95,7 @@ def test_an_evaluation_that_is_not_finite_is_never_better():
 def test_an_evaluation_that_is_not_finite_gives_no_score_and_can_be_saved(mean):
     progress = evaluated([[1.0, 1.0]], [[mean, 1.0]])
     assert (progress.score, progress.best_score, progress.best_at) == (None, 1.0, 100)
-    assert json.loads(json_text(progress.told()))["score"] is None
+    assert json.loads(json_text(progress.to_json()))["score"] is None
     np.testing.assert_array_equal(progress.all_curves()["eval_return"][1], np.asarray([mean], np.float32))
 
 
@@ -103,10 +103,10 @@ def test_it_is_kept_in_checkpoints_and_a_former_one_does_not_know():
     progress = evaluated([[1.0, 2.0]], [[3.0, 4.0]])
     progress.curves.steps = [100, 200]
     arrays = progress.arrays() | {"curves/step": np.array([100, 200])}
-    again = RunProgress.of(progress.told(), arrays)
+    again = RunProgress.of(progress.to_json(), arrays)
     assert (again.best_at, again.best_score) == (200, 3.0)
     np.testing.assert_array_equal(again.all_curves()["eval_held_out"], [[2.0], [4.0]])
-    former = RunProgress.of(progress.told(), {k: v for k, v in arrays.items() if k != "curves/eval_held_out"})
+    former = RunProgress.of(progress.to_json(), {k: v for k, v in arrays.items() if k != "curves/eval_held_out"})
     assert np.isnan(former.all_curves()["eval_held_out"]).all()
     np.testing.assert_array_equal(former.all_curves()["eval_return"], progress.all_curves()["eval_return"])
 
@@ -126,21 +126,21 @@ def test_of_pure_luck_no_luck_is_told():
 
 
 def recorded(best: int, steps=(100, 200, 300), held_out=((1.0, 2.0), (5.0, 6.0), (3.0, 3.0)), **facts) -> Any:
-    judged = np.asarray(held_out)
-    curves = {"eval_step": np.asarray(steps), "eval_held_out": judged, "eval_return": judged + 50.0}
-    curves |= {"step": np.asarray(steps), "return": judged + 90.0, "reward": judged}
+    scores = np.asarray(held_out)
+    curves = {"eval_step": np.asarray(steps), "eval_held_out": scores, "eval_return": scores + 50.0}
+    curves |= {"step": np.asarray(steps), "return": scores + 90.0, "reward": scores}
     facts = {"steps": steps[-1], "seconds": 1.0, "status": "unfinished", "best_step": best} | facts
     members = np.arange(2), np.zeros(2, int)
     return RunRecord(None, {"agent": {"id": "ppo"}, "env": {"id": "luck"}}, facts, ({},), *members, curves, {})
 
 
 def test_the_best_checkpoint_is_told_by_episodes_that_did_not_choose_it():
-    step, found = best_checkpoint_told(recorded(200))
+    step, found = best_checkpoint_summary(recorded(200))
     assert (step, found.value, found.least, found.most) == (200, 5.5, 5.0, 6.0)
     evaluated = dataclasses.replace(recorded(200), evaluation={"return": np.zeros((2, 4)), "length": np.ones((2, 4))})
     line = "best checkpoint: step 200: 5.50 (mean, 2 agents from 5.00 to 6.00), no episode of which chose it"
     assert line in result_lines(evaluated)
-    told = [figure for figure in figures(evaluated) if figure.label == "Best checkpoint"]
+    told = [number for number in headline_numbers(evaluated) if number.label == "Best checkpoint"]
     note = "greedy return at step 200, 2 agents from 5.00 to 6.00, in episodes that did not choose it"
     assert told == [("Best checkpoint", "5.50", note)]
 
@@ -156,13 +156,13 @@ def test_the_best_checkpoint_is_told_by_episodes_that_did_not_choose_it():
     ],
 )
 def test_where_there_is_none_nothing_is_told(without):
-    assert best_checkpoint_told(without) is None
+    assert best_checkpoint_summary(without) is None
 
 
 def test_a_checkpoint_is_told_by_episodes_that_did_not_choose_it():
     """And not by the reports or the evaluation that did."""
     found = score(recorded(300))
-    assert (found.name, found.members.tolist(), found.held_out) == ("greedy return", [3.0, 3.0], True)
+    assert (found.name, found.members.tolist(), found.unbiased) == ("greedy return", [3.0, 3.0], True)
     assert "mean greedy return is 3.00 over the second half of the last evaluation" in sentence(recorded(300))
     elsewhere = dataclasses.replace(recorded(300), facts={"steps": 350, "seconds": 1.0})
     assert score(elsewhere).name == "return"
@@ -180,8 +180,8 @@ def run(tmp_path_factory):
 def test_the_checkpoint_that_is_read_is_the_one_with_the_best_choosing_half(run):
     best = ks.load(run.path, env=ks.make("FrozenLake-v1"), checkpoint="best")
     curves = run.record.curves
-    choosing = 2 * curves["eval_return"].mean(axis=1) - curves["eval_held_out"].mean(axis=1)
-    at = int(curves["eval_step"][np.argmax(choosing.round(6))])
+    selection = 2 * curves["eval_return"].mean(axis=1) - curves["eval_held_out"].mean(axis=1)
+    at = int(curves["eval_step"][np.argmax(selection.round(6))])
     assert best.record.facts["steps"] == at < 6000
     np.testing.assert_array_equal(best.record.curves["eval_held_out"], curves["eval_held_out"][: at // 1000])
 

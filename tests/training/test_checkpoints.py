@@ -24,7 +24,15 @@ from kousoku.core import whole_file
 from kousoku.core.collector import TrainState
 from kousoku.core.errors import RunWarning
 from kousoku.training.io import array_store, checkpoints, files, tree_io
-from kousoku.training.io.checkpoints import LEDGER, MANIFEST, METRICS, STATE, TOLD, Checkpoint, DamagedError
+from kousoku.training.io.checkpoints import (
+    MANIFEST,
+    METRICS,
+    PROGRESS,
+    PROGRESS_ARRAYS,
+    STATE,
+    Checkpoint,
+    DamagedError,
+)
 from kousoku.training.io.run_progress import RunProgress
 from kousoku.training.loop import host
 
@@ -86,7 +94,7 @@ def test_everything_comes_back_bit_for_bit_with_its_generator_and_dtype(run):
         assert mine.sharding == its.sharding
     for mine, its in zip(tree_io.to_arrays(training()), tree_io.to_arrays(back), strict=True):
         np.testing.assert_array_equal(mine, its)
-    assert saved.progress.told() == progress(20).told()
+    assert saved.progress.to_json() == progress(20).to_json()
     np.testing.assert_array_equal(saved.progress.all_curves()["return"], progress(20).all_curves()["return"])
     assert saved.metrics == b'{"step": 1}\n'
 
@@ -95,7 +103,7 @@ def test_orbax_reads_the_arrays_by_itself(run):
     from orbax.checkpoint.experimental import v1
 
     folder = run / "checkpoints" / f"{20:012d}"
-    leaves = [leaf["path"] for leaf in files.read_json(folder / TOLD)["leaves"]]
+    leaves = [leaf["path"] for leaf in files.read_json(folder / PROGRESS)["leaves"]]
     found = v1.load(folder / STATE)
     np.testing.assert_array_equal(found[str(leaves.index("agent['w']"))], training().agent["w"])
 
@@ -116,7 +124,7 @@ def parts(run, name):
 
 
 @pytest.mark.by_default("manifest.json")
-@pytest.mark.parametrize("name", [STATE, LEDGER, TOLD, METRICS, MANIFEST])
+@pytest.mark.parametrize("name", [STATE, PROGRESS_ARRAYS, PROGRESS, METRICS, MANIFEST])
 def test_a_flipped_bit_anywhere_is_seen_and_the_checkpoint_before_used(run, name):
     rng = np.random.default_rng(0)
     for path in parts(run, name):
@@ -145,7 +153,7 @@ def test_a_flipped_bit_anywhere_is_seen_and_the_checkpoint_before_used(run, name
     "half-manifest.json",
     "half-metrics.jsonl",
 )
-@pytest.mark.parametrize("name", [STATE, LEDGER, TOLD, METRICS, MANIFEST])
+@pytest.mark.parametrize("name", [STATE, PROGRESS_ARRAYS, PROGRESS, METRICS, MANIFEST])
 @pytest.mark.parametrize("how", ["half", "empty", "gone"])
 def test_part_of_a_checkpoint_is_seen(run, name, how):
     for path in parts(run, name):
@@ -221,10 +229,10 @@ def as_in_format_2(folder):
     named = {str(i): leaf for i, leaf in enumerate(checkpoints.read(folder).leaves)}
     shutil.rmtree(folder / STATE)
     files.write_arrays(folder / "state.npz", named)
-    told = files.read_json(folder / TOLD)
+    told = files.read_json(folder / PROGRESS)
     for leaf in told["leaves"]:
         del leaf["stored"]
-    files.write_json(folder / TOLD, told)
+    files.write_json(folder / PROGRESS, told)
     reseal(folder, format=checkpoints.FORMER[0])
 
 
@@ -244,7 +252,7 @@ class Bomb:
         return (pytest.fail, ("the pickle was executed",))
 
 
-@pytest.mark.parametrize("name", [LEDGER, "state.npz"])
+@pytest.mark.parametrize("name", [PROGRESS_ARRAYS, "state.npz"])
 @pytest.mark.parametrize("raw", [True, False])
 def test_a_pickle_in_disguise_is_never_executed(run, raw, name):
     folder = run / "checkpoints" / f"{20:012d}"
@@ -494,6 +502,6 @@ def test_what_cannot_be_read_back_is_no_checkpoint(spoil, why, tmp_path, monkeyp
 def test_a_score_that_is_no_number_is_of_no_best_checkpoint(run, score):
     for step, known in ((1, 2.0), (2, 1.0)):
         save(run, step, known)
-    told = run / "checkpoints" / f"{1:012d}" / checkpoints.TOLD
+    told = run / "checkpoints" / f"{1:012d}" / checkpoints.PROGRESS
     told.write_text(json.dumps(json.loads(told.read_text()) | {"score": json.loads(score)}))
     assert checkpoints._best(checkpoints._folders(run / "checkpoints")).name == f"{2:012d}"

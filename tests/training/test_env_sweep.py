@@ -37,7 +37,7 @@ def member(run, i):
 
 
 def check_same_members(run, alone, of_each):
-    """The members of a sweep, setting after setting, are those of runs with these numbers."""
+    """The members of a sweep, point after point, are those of runs with these numbers."""
     for p, one in enumerate(alone):
         for i in range(of_each):
             leaves_equal(member(run, p * of_each + i), member(one, i))

@@ -11,7 +11,7 @@ import kousoku as ks
 from kousoku.training.evaluation import evaluate
 from kousoku.viz.headline import sentence
 from kousoku.viz.lines import result_lines
-from kousoku.viz.ranking import best_told
+from kousoku.viz.ranking import best_summary
 
 
 @pytest.mark.by_default("3-4")
@@ -98,7 +98,7 @@ def test_of_several_agents_as_many_episodes_judge_as_choose():
     assert (lengths.shape, one.record.evaluation["length"].shape) == ((3, 8), (1, 4))
     np.testing.assert_array_equal(lengths[0, :4], one.record.evaluation["length"][0])
     assert len(np.unique(lengths, axis=1).T) == 8, "no episode is played twice"
-    found = best_told(several.record)
+    found = best_summary(several.record)
     assert found is not None
     assert found.over == "4 episodes"
 

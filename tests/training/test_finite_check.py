@@ -20,7 +20,7 @@ from kousoku.training.io import checkpoints
 from kousoku.training.io.run_progress import RunProgress
 from kousoku.training.loop.host import when
 from kousoku.training.metrics.metric_sums import MetricSums
-from kousoku.viz.headline import figures
+from kousoku.viz.headline import headline_numbers
 
 
 def tree(**changes):
@@ -99,9 +99,9 @@ def test_a_run_stops_and_its_checkpoints_stay_finite(broken, leaf):
     assert facts["status"] == "diverged"
     assert 50 <= facts["steps"] <= 110
     steps = facts["steps"]
-    seeds = {seed for seed in (4, 9) if f"(seed {seed})" in facts["trouble"]}
+    seeds = {seed for seed in (4, 9) if f"(seed {seed})" in facts["failure"]}
     assert len(seeds) == 1
-    assert re.match(rf"{leaf} became nan between steps {steps - 9} and {steps} ", facts["trouble"]), facts["trouble"]
+    assert re.match(rf"{leaf} became nan between steps {steps - 9} and {steps} ", facts["failure"]), facts["failure"]
     kept = checkpoints.newest(run.path)
     assert kept.progress.step == steps - 10, "the last report before"
     assert all(np.isfinite(leaf).all() for leaf in kept.leaves)
@@ -127,9 +127,9 @@ def test_a_network_of_nan_ends_the_run_with_all_that_there_is(env, tmp_path, mon
     agent = ks.make_agent("ppo", num_envs=4, num_steps=8, minibatches=2, learning_rate=1e38, hidden=(8,))
     run = ks.train(agent, env, steps=320, record_every=160, out=str(tmp_path / "run"), eval_episodes=2)
     assert run.record.facts["status"] == "diverged"
-    assert "became nan" in run.record.facts["trouble"]
+    assert "became nan" in run.record.facts["failure"]
     assert run.report.is_file()
-    assert ks.load(tmp_path / "run").record.facts["trouble"] == run.record.facts["trouble"]
+    assert ks.load(tmp_path / "run").record.facts["failure"] == run.record.facts["failure"]
 
 
 class Told(eqx.Module):
@@ -154,28 +154,28 @@ class Clock(Still):
         return state, ks.Timestep(state % 2, reward, blown_up, jnp.array(False), Told(blown_up))
 
 
-SMALL_LEARNER = {"num_envs": 2, "num_steps": 8, "hidden": (4,)}
+SMALL_ROLLOUTS = {"num_envs": 2, "num_steps": 8, "hidden": (4,)}
 
 
 @pytest.mark.by_default("seeds1-2-*a2c*")
 @pytest.mark.parametrize("agent", [("ppo", {"minibatches": 2}), ("a2c", {})], ids=str)
 @pytest.mark.parametrize(("seeds", "devices"), [([3], 1), ([3], 2), ([3, 5], 1)])
-def test_a_learner_from_rollouts_names_the_iteration(agent, seeds, devices):
+def test_an_agent_that_learns_from_rollouts_names_the_iteration(agent, seeds, devices):
     """Step 37 of both environments is in the fifth rollout, of eight each; reports are made after four and eight."""
-    made = ks.make_agent(agent[0], **SMALL_LEARNER, **agent[1])
+    made = ks.make_agent(agent[0], **SMALL_ROLLOUTS, **agent[1])
     run = ks.train(
         made, Clock(broken=37), steps=320, seeds=seeds, devices=devices, record_every=64, eval_episodes=0, out="run"
     )
     assert run.record.facts["steps"] == 128
     pattern = r"the reward became nan in iteration 5, of steps 65 to 80 \(seed 3\), and so did \d+ more"
-    assert re.fullmatch(pattern, run.record.facts["trouble"]), run.record.facts["trouble"]
+    assert re.fullmatch(pattern, run.record.facts["failure"]), run.record.facts["failure"]
 
 
 @pytest.mark.full("more cases")
 def test_what_neither_rewards_nor_losses_show_is_told_by_steps():
-    agent = ks.make_agent("ppo", minibatches=2, **SMALL_LEARNER)
+    agent = ks.make_agent("ppo", minibatches=2, **SMALL_ROLLOUTS)
     run = ks.train(agent, Counter("state"), steps=3200, record_every=64, eval_episodes=0, out="run")
-    assert re.match(r"slots\.env_state\[1\] became nan between steps \d+ and \d+ ", run.record.facts["trouble"])
+    assert re.match(r"slots\.env_state\[1\] became nan between steps \d+ and \d+ ", run.record.facts["failure"])
 
 
 @pytest.mark.full("covered")
@@ -184,7 +184,7 @@ def test_what_neither_rewards_nor_losses_show_is_told_by_steps():
 def test_what_blows_up_is_counted(agent, devices):
     """Every tenth step, of each member: in the run's facts, its metrics and its curves, without being asked for."""
     many, seeds = (2, [0]) if agent == "ppo" else (1, [0, 1])
-    made = ks.make_agent("ppo", minibatches=2, **SMALL_LEARNER) if agent == "ppo" else agent
+    made = ks.make_agent("ppo", minibatches=2, **SMALL_ROLLOUTS) if agent == "ppo" else agent
     run = ks.train(made, Clock(fragile=10), steps=320, seeds=seeds, devices=devices, record_every=160, out="run")
     each = 320 // many // 10 * many
     lines = [json.loads(line) for line in (run.path / "metrics.jsonl").read_text().splitlines()]
@@ -192,7 +192,7 @@ def test_what_blows_up_is_counted(agent, devices):
     assert run.curves["blown_up"].tolist() == [[each // 2] * len(seeds)] * 2
     record = ks.load(run.path).record
     assert record.facts["blown_up"] == each * len(seeds)
-    assert any(f" in all, {each * len(seeds)} blown up" in figure.note for figure in figures(record))
+    assert any(f" in all, {each * len(seeds)} blown up" in number.note for number in headline_numbers(record))
 
 
 class InDict(Clock):
@@ -225,7 +225,7 @@ def test_the_iteration_is_that_of_the_member_and_a_hidden_cause_may_be_older(hid
     counted = {"updates": made, "iterations": made}
     members = [MetricSums(**recorded | counted | {"finite_iterations": jnp.int32(finite)}) for finite in (6, 4)]
     sums = jax.tree.map(lambda *leaves: np.stack(leaves), *members)
-    progress, agent = RunProgress(since=64, step=192), ks.make_agent("ppo", **SMALL_LEARNER)
+    progress, agent = RunProgress(since=64, step=192), ks.make_agent("ppo", **SMALL_ROLLOUTS)
     assert when(progress, agent, sums, NonFinite("x", hidden, 1, np.nan, 0)) == told
 
 
@@ -352,7 +352,7 @@ def test_a_large_buffer_is_looked_at_before_it_is_saved(stop):
     facts = run.record.facts
     if stop:
         assert (facts["status"], facts["steps"]) == ("diverged", 100)
-        assert re.match(r"data\.buffer\.(next_)?obs became nan by step 100 \(seed 0\)", facts["trouble"])
+        assert re.match(r"data\.buffer\.(next_)?obs became nan by step 100 \(seed 0\)", facts["failure"])
     else:
         assert (facts["status"], facts["steps"]) == ("finished", 200)
     assert checkpoints.newest(run.path) is None
@@ -364,7 +364,7 @@ def test_a_large_buffer_is_looked_at_before_it_is_saved(stop):
 def test_so_it_is_at_the_end_of_a_run_that_saves_nothing(kept):
     run = ks.train(Forgetful(), Flicker("nothing"), steps=200, record_every=20, eval_episodes=0, **kept)
     assert (run.record.facts["status"], run.record.facts["steps"]) == ("diverged", 200)
-    assert "obs became nan by step 200" in run.record.facts["trouble"]
+    assert "obs became nan by step 200" in run.record.facts["failure"]
 
 
 def test_it_is_told_of_a_run_that_somebody_stops():

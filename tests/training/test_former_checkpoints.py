@@ -19,7 +19,7 @@ import kousoku as ks
 from kousoku.agents.options import describe, rebuild
 from kousoku.ops.schedules import in_run
 from kousoku.training.io import checkpoints, former_checkpoints, tree_io
-from kousoku.training.io.rebuild import check_agent
+from kousoku.training.io.rebuild import check_same_agent
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*made by other versions:kousoku.core.errors.RunWarning"),
@@ -159,7 +159,7 @@ def test_a_hyper_parameter_that_there_was_not_yet_is_at_its_default(id):
         if path[-1] not in ("type", "normalise_actions", "centre_rewards") and (
             len(path) == 2 or held[path[0]] == getattr(agent, path[0])
         ):
-            check_agent(agent, told_without(agent, *path))
+            check_same_agent(agent, told_without(agent, *path))
 
 
 @pytest.mark.parametrize("id", ["ppo", "a2c", "apg"])
@@ -167,9 +167,9 @@ def test_where_the_default_became_another_a_run_has_the_one_of_before(id):
     """Normal policies counted in the action's own unit before they could be told to count in its bounds."""
     told = told_without(ks.make_agent(id), "network", "normalise_actions")
     assert not rebuild(told["agent"]).network.normalise_actions
-    check_agent(ks.make_agent(id, normalise_actions=False), told)
+    check_same_agent(ks.make_agent(id, normalise_actions=False), told)
     with pytest.raises(ks.ConfigError, match=r"agent's network: got .*; the run was started with"):
-        check_agent(ks.make_agent(id), told)
+        check_same_agent(ks.make_agent(id), told)
 
 
 @pytest.mark.parametrize("id", ["ppo", "a2c"])
@@ -177,9 +177,9 @@ def test_rewards_of_earlier_runs_are_not_centred(id):
     told = told_without(ks.make_agent(id), "centre_rewards")
     assert not rebuild(told["agent"]).centre_rewards
     assert rebuild(describe(ks.make_agent(id))).centre_rewards
-    check_agent(ks.make_agent(id, centre_rewards=False), told)
+    check_same_agent(ks.make_agent(id, centre_rewards=False), told)
     with pytest.raises(ks.ConfigError, match="agent's centre_rewards: got True; the run was started with False"):
-        check_agent(ks.make_agent(id), told)
+        check_same_agent(ks.make_agent(id), told)
 
 
 @pytest.mark.parametrize(
@@ -192,9 +192,9 @@ def test_rewards_of_earlier_runs_are_not_centred(id):
 )
 def test_another_than_its_default_is_refused(options, path, refused):
     agent = ks.make_agent("dqn", **options)
-    check_agent(ks.make_agent("dqn"), told_without(agent, *path))
+    check_same_agent(ks.make_agent("dqn"), told_without(agent, *path))
     with pytest.raises(ks.ConfigError, match=f"agent's {refused}: got .*; the run was started with"):
-        check_agent(agent, told_without(agent, *path))
+        check_same_agent(agent, told_without(agent, *path))
 
 
 def test_what_was_not_kept_is_as_it_was_then():

@@ -267,7 +267,7 @@ def test_a_carry_begins_anew_with_its_episode():
 
 
 def test_sums_are_those_of_the_rollouts():
-    """Of the first rollout, which can be had again: nothing had been learnt before it."""
+    """Of the first rollout, which can be had again: nothing had been learned before it."""
     state, key = learned(AGENT, WALK, 1), member_key(jnp.uint32(0))
     _, rollout, steps = collected(AGENT, WALK, begun(AGENT, WALK, key), key, 0)
     sums, end = of_member(sums_of(state)), steps.end

@@ -10,7 +10,7 @@ import pytest
 
 import kousoku as ks
 from kousoku.training.io import checkpoints
-from kousoku.training.io.files import Location, refusals_told
+from kousoku.training.io.files import Location, refusals_explained
 from kousoku.training.metrics import loggers
 from kousoku.training.metrics.report import check_on_report
 
@@ -50,9 +50,9 @@ def test_it_is_told_each_report_as_the_curves_hold_it():
         assert isinstance(report.means["reward"], float)
         assert report.means["reward"] == pytest.approx(mean)
         assert (report.evaluation is not None) == evaluated
-    played, judged = told[-1].evaluation.episode_return, run.record.evaluation["return"]
-    np.testing.assert_array_equal(played, judged[:, : played.shape[1]])
-    assert judged.shape == (4, 2 * played.shape[1])
+    played, evaluated = told[-1].evaluation.episode_return, run.record.evaluation["return"]
+    np.testing.assert_array_equal(played, evaluated[:, : played.shape[1]])
+    assert evaluated.shape == (4, 2 * played.shape[1])
     np.testing.assert_array_equal(told[-1].members["eval_return"], run.curves["eval_return"][-1])
     assert repr(told[0]).startswith("<Report at step 100: return ")
     assert "\n" not in repr(told[0])
@@ -248,7 +248,7 @@ def test_a_run_folder_that_is_removed_meanwhile_is_told():
 def test_what_is_left_is_told_of_a_file_in_the_folder_alone(tmp_path):
     place = Location.of(tmp_path)
     for file, told in (("own", "[Errno 2] no; a checkpoint"), ("../else", "[Errno 2] no")):
-        with pytest.raises(FileNotFoundError) as caught, refusals_told(place, lambda: "a checkpoint"):
+        with pytest.raises(FileNotFoundError) as caught, refusals_explained(place, lambda: "a checkpoint"):
             raise FileNotFoundError(2, "no", str((tmp_path / file).resolve()))
         assert str(caught.value).startswith(f"{told}: ")
 

@@ -109,7 +109,7 @@ def test_a_stopped_run_ends_as_the_uninterrupted_one(monkeypatch, whole):
 
 @pytest.mark.full("more cases")
 @pytest.mark.parametrize("how", [terminate, kill])
-def test_a_stopped_learner_from_rollouts_ends_as_the_uninterrupted_one(monkeypatch, how):
+def test_a_stopped_agent_that_learns_from_rollouts_ends_as_the_uninterrupted_one(monkeypatch, how):
     """With all that it has: networks, Adam's moments, running moments, memories, environments within their episodes."""
     agent = ks.make_agent("ppo", num_envs=4, num_steps=8, minibatches=2, epochs=2, hidden=(8,), recurrent="gru")
     asked = {"steps": 320, "seeds": 2, "record_every": 64, "eval_every": 128, "checkpoint_every": 64}
@@ -123,7 +123,7 @@ def test_a_stopped_learner_from_rollouts_ends_as_the_uninterrupted_one(monkeypat
 
 @pytest.mark.full("more cases")
 @pytest.mark.parametrize("how", [terminate, kill])
-def test_a_stopped_learner_from_a_prioritised_buffer_ends_as_the_uninterrupted_one(monkeypatch, how):
+def test_a_stopped_agent_with_a_prioritised_buffer_ends_as_the_uninterrupted_one(monkeypatch, how):
     """With its buffer, which has gone round, and the priorities of what is in it."""
     sizes = {"num_envs": 4, "capacity": 100, "learning_starts": 32, "batch_size": 8, "gradient_steps": 2}
     agent = ks.make_agent("dqn", **sizes, hidden=(8,), init="lecun_normal", prioritised=True, n_step=3)
@@ -274,15 +274,15 @@ def test_it_goes_on_on_another_number_of_devices(monkeypatch, whole):
     same("run", whole)
 
 
-LEARNER = {"num_envs": 8, "num_steps": 8, "minibatches": 2, "epochs": 2, "hidden": (8,)}
+PPO_OPTIONS = {"num_envs": 8, "num_steps": 8, "minibatches": 2, "epochs": 2, "hidden": (8,)}
 ROLLOUTS = {"steps": 320, "seeds": 1, "record_every": 64, "checkpoint_every": 64, "record": ["returns"]}
 
 
 @pytest.mark.full("more cases")
 @pytest.mark.parametrize("devices", [1, 2])
-def test_a_learner_from_rollouts_goes_on_on_as_many_devices_as_before(monkeypatch, devices):
+def test_an_agent_that_learns_from_rollouts_goes_on_on_as_many_devices_as_before(monkeypatch, devices):
     """On another number sums are rounded in another way: with a warning, and only if somebody asks for it."""
-    of = ks.make_agent("ppo", **LEARNER), "Pendulum-v1"
+    of = ks.make_agent("ppo", **PPO_OPTIONS), "Pendulum-v1"
     ks.train(*of, out="whole", devices=devices, **(ASKED | ROLLOUTS))
     stopped(monkeypatch, 2, terminate, of=of, devices=devices, **ROLLOUTS)
     shutil.copytree("run", "other")
@@ -295,9 +295,9 @@ def test_a_learner_from_rollouts_goes_on_on_as_many_devices_as_before(monkeypatc
 
 
 @pytest.mark.full("more cases")
-def test_a_learner_that_one_device_was_enough_for_is_evaluated_on_as_many_as_before(monkeypatch):
+def test_an_agent_that_one_device_was_enough_for_is_evaluated_on_as_many_as_before(monkeypatch):
     """Training may use fewer devices than there are; evaluations share them all."""
-    of = ks.make_agent("ppo", **LEARNER), "Pendulum-v1"
+    of = ks.make_agent("ppo", **PPO_OPTIONS), "Pendulum-v1"
     ks.train(*of, out="whole", **(ASKED | ROLLOUTS))
     stopped(monkeypatch, 2, terminate, of=of, **ROLLOUTS)
     both = jax.devices() * 2
@@ -311,8 +311,8 @@ def test_a_learner_that_one_device_was_enough_for_is_evaluated_on_as_many_as_bef
 
 
 @pytest.mark.full("more cases")
-def test_where_there_are_fewer_devices_a_learner_from_rollouts_says_so(monkeypatch):
-    stopped(monkeypatch, 2, terminate, of=(ks.make_agent("ppo", **LEARNER), "Pendulum-v1"), devices=2, **ROLLOUTS)
+def test_where_there_are_fewer_devices_an_agent_that_learns_from_rollouts_says_so(monkeypatch):
+    stopped(monkeypatch, 2, terminate, of=(ks.make_agent("ppo", **PPO_OPTIONS), "Pendulum-v1"), devices=2, **ROLLOUTS)
     here = jax.devices()[:1]
     monkeypatch.setattr(jax, "devices", lambda: here)
     with pytest.warns(RunWarning, match="made on 2 devices, and here is 1"):
@@ -430,7 +430,7 @@ def test_evaluating_during_training_changes_no_bit_of_it(whole):
 
 
 @pytest.mark.full("more cases")
-def test_evaluating_changes_no_bit_of_a_learner_from_rollouts():
+def test_evaluating_changes_no_bit_of_an_agent_that_learns_from_rollouts():
     agent = ks.make_agent("ppo", num_envs=4, num_steps=8, minibatches=2, epochs=2, hidden=(8,), recurrent="gru")
     asked = {"steps": 320, "seeds": 2, "record_every": 64, "record": ["returns"]}
     runs = [
@@ -648,7 +648,7 @@ def test_killed_at_random_points_it_ends_as_the_uninterrupted_one(tmp_path, whol
 
 
 @pytest.mark.full("processes")
-def test_a_learner_from_rollouts_that_is_killed_ends_as_the_uninterrupted_one(tmp_path):
+def test_an_agent_that_learns_from_rollouts_that_is_killed_ends_as_the_uninterrupted_one(tmp_path):
     """All three in processes of their own: XLA rounds as its options say, and those of the tests are others."""
     settings = (
         "--num-envs 4 --num-steps 8 --minibatches 2 --epochs 2 --hidden 8 --recurrent gru --steps 320 --seeds 2 "

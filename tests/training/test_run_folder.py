@@ -141,13 +141,13 @@ def test_a_pickle_in_disguise_is_refused(copy):
 def test_a_newer_format_is_refused_naming_both(copy):
     facts = json.loads((copy / "run.json").read_text())
     (copy / "run.json").write_text(json.dumps({**facts, "format": 99}))
-    with pytest.raises(ks.ConfigError, match="got 99; this version reads formats 1 and 2"):
+    with pytest.raises(ks.ConfigError, match="got 99; this version reads formats 1 to 3"):
         ks.load(copy)
 
 
-def test_a_folder_of_the_format_before_is_read_under_todays_names(copy, trained):
+def test_a_folder_of_the_first_format_is_read_under_todays_names(copy, trained):
     facts = json.loads((copy / "run.json").read_text())
-    facts["lanes"] = facts.pop("members")
+    facts |= {"lanes": facts.pop("members"), "trouble": facts.pop("failure")}
     (copy / "run.json").write_text(json.dumps({**facts, "format": 1}))
     with np.load(copy / "tables.npz") as file:
         arrays = {name.replace("member_", "lane_"): file[name] for name in file.files}
@@ -158,6 +158,19 @@ def test_a_folder_of_the_format_before_is_read_under_todays_names(copy, trained)
     assert again.record.facts == ks.load(trained.path).record.facts
     np.testing.assert_array_equal(again.record.member_seed, trained.record.member_seed)
     np.testing.assert_array_equal(again.record.member_point, trained.record.member_point)
+
+
+def test_what_ended_a_run_of_the_format_before_is_read_and_checked_under_todays_name(copy):
+    facts = json.loads((copy / "run.json").read_text())
+    assert "trouble" not in facts
+    assert facts.pop("failure") is None
+    for reason in ("the reward became nan", 3):
+        (copy / "run.json").write_text(json.dumps({**facts, "trouble": reason, "format": 2}))
+        if reason == 3:
+            with pytest.raises(ks.ConfigError, match=r"run\.json: got {'failure': 3}; restore it"):
+                ks.load(copy)
+        else:
+            assert ks.load(copy).record.facts["failure"] == reason
 
 
 def test_states_of_another_environment_are_refused_saying_both(copy):

@@ -6,7 +6,7 @@ import pytest
 
 import kousoku as ks
 from kousoku.core.errors import RunWarning
-from kousoku.training.guards.schedule_ends import tell_early_ends, tell_spent_rates
+from kousoku.training.guards.schedule_ends import warn_early_ends, warn_spent_rates
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from kousoku.training.guards.schedule_ends import tell_early_ends, tell_spent_ra
 def test_it_is_told_where_a_rate_ends_at_nothing_and_the_run_does_not(rate, begun_for, until, told):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        tell_spent_rates(ks.make_agent("a2c", learning_rate=rate), begun_for, until)
+        warn_spent_rates(ks.make_agent("a2c", learning_rate=rate), begun_for, until)
     assert [each.category for each in caught] == [RunWarning] * told
 
 
@@ -41,7 +41,7 @@ def test_it_is_told_where_a_rate_ends_at_nothing_and_the_run_does_not(rate, begu
 def test_shares_of_runs_longer_than_schedules_count_are_told(share, steps, told):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        tell_early_ends(ks.make_agent("q_learning", epsilon=f"linear:1:0.1:{share}"), steps)
+        warn_early_ends(ks.make_agent("q_learning", epsilon=f"linear:1:0.1:{share}"), steps)
     expected = [] if told is None else [f"{told}: schedules count no further"]
     assert [str(each.message) for each in caught] == expected
 
@@ -50,7 +50,7 @@ def test_members_rates_of_their_own_are_not_its():
     spent = ks.make_agent("a2c", learning_rate="linear:0.5:0:10")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        tell_spent_rates(spent, 10, 20, {"learning_rate": (0.1, 0.2)})
+        warn_spent_rates(spent, 10, 20, {"learning_rate": (0.1, 0.2)})
 
 
 def test_a_run_that_is_resumed_says_so(tmp_path):

@@ -74,7 +74,7 @@ def test_a_build_of_the_same_release_is_no_upgrade(monkeypatch, build):
     installed(monkeypatch, jax=build.format(release))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        provenance.tell_upgraded()
+        provenance.warn_upgraded()
 
 
 def test_a_run_tells_the_versions_in_use_and_not_those_installed_since(monkeypatch):

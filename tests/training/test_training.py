@@ -235,9 +235,9 @@ def test_a_reward_that_is_no_number_stops_the_run_and_says_where():
 
     run = ks.train("q_learning", Broken(), steps=1000, seeds=2, record_every=10, eval_episodes=0, out="run")
     assert run.record.facts["status"] == "diverged"
-    assert run.record.facts["trouble"].startswith("the reward became nan between steps ")
+    assert run.record.facts["failure"].startswith("the reward became nan between steps ")
     assert 50 <= run.record.facts["steps"] <= 100
-    assert ks.load("run").record.facts["trouble"] == run.record.facts["trouble"]
+    assert ks.load("run").record.facts["failure"] == run.record.facts["failure"]
 
 
 INTERRUPTED = """

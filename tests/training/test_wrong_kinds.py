@@ -90,7 +90,7 @@ WRONG_FACTS = [
     *((name, "x") for name in ("members", "steps_per_second", "cut_evaluations", "time_limit", "episodes", "steps")),
     ("memory", {"state_mib": None}),
     *(("replay_buffer", value) for value in (None, "x", {}, {"capacity": 5}, BUFFER | {"transitions": "x"})),
-    ("trouble", 3),
+    ("failure", 3),
 ]
 
 
@@ -118,7 +118,7 @@ def test_a_run_is_shown_without_facts_that_not_every_one_has(name, write):
     assert "4" in run._repr_html_()
 
 
-def test_settings_that_agents_have_and_the_facts_lack_are_told(write):
+def test_sweep_points_that_agents_have_and_the_facts_lack_are_told(write):
     path = write("run.json", "points", [{"learning_rate": 0.1}])
     with pytest.raises(
         ConfigError, match=r"its files are damaged \(IndexError\('agents of point 1, where points are 1'"

@@ -90,7 +90,7 @@ FFMPEG = """#!{python}
 import sys
 pixels = sys.stdin.buffer.read()
 open(sys.argv[-1], "w").write(" ".join([*sys.argv[1:-1], str(len(pixels))]))
-sys.stderr.write({trouble!r})
+sys.stderr.write({errors!r})
 sys.exit({code})
 """
 
@@ -99,10 +99,10 @@ sys.exit({code})
 def ffmpeg(tmp_path, monkeypatch):
     """A stand-in on the path that writes down what it was told."""
 
-    def make(code: int = 0, trouble: str = "") -> None:
+    def make(code: int = 0, errors: str = "") -> None:
         program = tmp_path / "bin" / "ffmpeg"
         program.parent.mkdir()
-        program.write_text(FFMPEG.format(python=sys.executable, code=code, trouble=trouble))
+        program.write_text(FFMPEG.format(python=sys.executable, code=code, errors=errors))
         program.chmod(program.stat().st_mode | stat.S_IEXEC)
         monkeypatch.setenv("PATH", str(program.parent), prepend=":")
 

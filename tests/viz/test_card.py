@@ -59,7 +59,7 @@ def test_a_runs_card_tells_what_the_report_does_first(run):
 
 @pytest.mark.full("covered")
 def test_a_run_that_did_not_come_to_its_end_says_so(run):
-    facts = run.record.facts | {"status": "diverged", "trouble": "the reward became nan"}
+    facts = run.record.facts | {"status": "diverged", "failure": "the reward became nan"}
     rows = Cells(Run(replace(run.record, facts=facts), None, [])._repr_html_()).rows
     assert rows[0] == ["Status", "diverged", "the reward became nan"]
 
@@ -94,7 +94,7 @@ def test_an_evaluations_card_calls_a_tie_one():
 
 
 def swept(levels):
-    """A sweep of two settings, three agents each, whose greedy returns are these."""
+    """A sweep of two points, three agents each, whose greedy returns are these."""
     points = tuple({"learning_rate": 0.1 * (i + 1)} for i in range(2))
     record = records.make(records.grid_env(), members=3, points=points, reports=20)
     returns = np.asarray(levels)[record.member_point][:, None] + np.zeros((record.num_members, 4))
@@ -102,10 +102,10 @@ def swept(levels):
 
 
 @pytest.mark.parametrize(("levels", "said"), [
-    ((0.0, 5.0), "the best setting (learning_rate 0.2)"),
-    ((5.0, 5.0), "2 settings tie for the best; the first (learning_rate 0.1)"),
+    ((0.0, 5.0), "the best sweep point (learning_rate 0.2)"),
+    ((5.0, 5.0), "2 sweep points tie for the best; the first (learning_rate 0.1)"),
 ])  # fmt: skip
-def test_an_evaluation_of_a_sweep_shows_its_best_setting(levels, said):
+def test_an_evaluation_of_a_sweep_shows_its_best_point(levels, said):
     record = swept(levels)
     returns = record.evaluation["return"]
     found = Evaluation(returns, returns, returns > 9, record=record)
@@ -118,12 +118,12 @@ def test_an_evaluation_of_a_sweep_shows_its_best_setting(levels, said):
     ((0.0, 5.0), ["learning_rate 0.2"]),
     ((5.0, 5.0), ["learning_rate 0.1", "the first of 2 that tie"]),
 ])  # fmt: skip
-def test_a_sweeps_card_names_its_best_setting(levels, best):
+def test_a_sweeps_card_names_its_best_point(levels, best):
     record = swept(levels)
     rows = {row[0]: row[1:] for row in Cells(Run(record, None, [])._repr_html_()).rows}
-    assert rows["Best setting"] == best
+    assert rows["Best sweep point"] == best
     alone = replace(record, points=({},), member_point=0 * record.member_point)
-    assert "Best setting" not in Run(alone, None, [])._repr_html_()
+    assert "Best sweep point" not in Run(alone, None, [])._repr_html_()
 
 
 @pytest.mark.parametrize("agents", [1, 2, 20])

@@ -27,8 +27,8 @@ def folders(path, *configs):
 
 def named(configs):
     """Returns what is known of each run, by a name of its own."""
-    settings = [TrainConfig(steps=1, sweep=config["sweep"]).points for config in configs]
-    headers = [RunHeader(*both, None) for both in zip(configs, settings, strict=True)]
+    points = [TrainConfig(steps=1, sweep=config["sweep"]).points for config in configs]
+    headers = [RunHeader(*both, None) for both in zip(configs, points, strict=True)]
     return {f"r{i}": [header] for i, header in enumerate(headers)}
 
 

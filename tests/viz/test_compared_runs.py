@@ -97,14 +97,14 @@ def test_a_map_is_told_by_its_size_and_two_of_a_size_by_numbers():
 def test_long_names_become_numbers_over_columns_and_a_count_in_the_title():
     names = [f"q_learning-GridWorld-v0-20261129-03{i}228" for i in range(3)]
     found = compare_records({name: [run_with(float(i))] for i, name in enumerate(names)})
-    assert found.title == "3 runs or settings on GridWorld-v0"
+    assert found.title == "3 runs or sweep points on GridWorld-v0"
     assert found.groups[0].columns == ["1", "2", "3"]
     text, page = str(found), comparison_html(found)
     assert max(map(len, text.splitlines())) < 120
     for i, name in enumerate(names, 1):
         assert f"\n{i}: {name}" in text
         assert f'<th scope="row">{i}: {name}</th>' in page
-    assert "<h1>3 runs or settings on GridWorld-v0</h1>" in page
+    assert "<h1>3 runs or sweep points on GridWorld-v0</h1>" in page
     assert two().title == "PPO and A2C"
     assert two().groups[0].columns == ["PPO", "A2C"]
 
@@ -115,13 +115,13 @@ def test_names_in_figures_are_never_alike():
     swept = records.replaced(record, points=points, member_point=np.arange(12) % 4)
     found = compare_records({"q_learning": [swept], "sarsa": [run_with(0.0)]})
     names = [one.name for one in found.groups[0].entrants]
-    assert names[0] == "q_learning: learning_rate 0.1, discount 0.95", "what no setting differs in is not told"
+    assert names[0] == "q_learning: learning_rate 0.1, discount 0.95", "what no sweep point differs in is not told"
     drawn = figures._names(found.groups[0])
     assert len(set(drawn)) == len(names)
     assert max(map(len, drawn)) <= LONGEST
 
 
-def test_every_setting_of_a_sweep_stands_by_itself():
+def test_every_point_of_a_sweep_stands_by_itself():
     points = ({"epsilon": 0.1}, {"epsilon": 0.3})
     sweep = records.make(records.grid_env("S..G"), members=4, points=points, reports=6)
     (group,) = compare_records({"sweep": [sweep]}).groups
@@ -165,14 +165,14 @@ def swept(**numbers):
         ({"epsilon": 1}, ["epsilon 1, discount 0.9", "epsilon 1, discount 0.8"]),
     ],
 )
-def test_settings_of_a_sweep_are_chosen_by_their_numbers(where, names):
+def test_points_of_a_sweep_are_chosen_by_their_numbers(where, names):
     """A run without these numbers takes part."""
     named = {"sweep": [swept(epsilon=(0.1, 0.3, 1.0), discount=(0.9, 0.8))], "plain": [run_with(1.0)]}
     (group,) = compare_records(named, where).groups
     assert [one.name for one in group.entrants] == [*(f"sweep: {name}" for name in names), "plain"]
 
 
-def test_settings_of_environments_are_chosen_likewise():
+def test_sweep_points_of_environments_are_chosen_likewise():
     both = {"a": [swept(**{"env.slip": (0.0, 0.2)})], "b": [swept(epsilon=(0.1, 0.3), **{"env.slip": (0.0, 0.2)})]}
     (group,) = compare_records(both, {"env.slip": 0.2}).groups
     assert group.env == "GridWorld-v0 (slip 0.2)"
@@ -193,7 +193,7 @@ def test_settings_of_environments_are_chosen_likewise():
         ({"epsilon": True}, "give a number, or a list of numbers"),
     ],
 )
-def test_settings_that_there_are_not_are_refused(where, message):
+def test_sweep_points_that_there_are_not_are_refused(where, message):
     with pytest.raises(ks.ConfigError) as error:
         compare_records({"sweep": [swept(epsilon=(0.1, 0.3))]}, where)
     assert message in str(error.value)
@@ -237,7 +237,7 @@ def test_evaluations_that_were_cut_differently_are_compared_with_a_warning():
 @pytest.mark.parametrize(
     ("one", "other"),
     [((1000, 0, 30), (20, 0, 19)), ((20, 10, 20), (20, 0, 19)), ((20, 4, 19), (30, 0, 29))],
-    ids=["nothing cut", "cut alike", "other settings of the sweep were cut"],
+    ids=["nothing cut", "cut alike", "other points of the sweep were cut"],
 )
 def test_evaluations_that_were_cut_alike_or_not_at_all_are_compared_without_a_word(one, other):
     assert len(compare_records({"a": [cut_at(*one)], "b": [cut_at(*other)]}).groups) == 1
@@ -328,8 +328,8 @@ def test_what_cannot_be_compared_is_refused():
         ({"a": [one], "b": [records.replaced(one, evaluation={})]}, "b'; it was not evaluated"),
         (
             {str(i): [one] for i in range(MOST + 1)},
-            f"got '{MOST + 1} runs or settings'; on GridWorld-v0 at most {MOST} are compared, and a sweep counts once "
-            "for each of its settings: leave runs out, or choose settings by `where` (--where)",
+            f"got '{MOST + 1} runs or sweep points'; on GridWorld-v0 at most {MOST} are compared, and a sweep counts "
+            "once for each of its sweep points: leave runs out, or choose sweep points by `where` (--where)",
         ),
         ({str(i): [run_with(1.0, env_id=f"Maze{i}-v0")] for i in range(MOST + 2)}, "7 is on Maze7-v0, and 2 more"),
     ]:

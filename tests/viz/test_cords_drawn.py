@@ -62,9 +62,9 @@ def test_the_view_holds_what_is_tied_to_what_moves():
     near, whole = view_of(dataclasses.replace(film, body=Body3d(film.body.geoms))), view_of(film)
     assert near.size < 0.5 < 2.0 < whole.size
     assert whole.middle[2] == pytest.approx(0.97, abs=0.05)
-    apart = view_of(swing((0.0, 0.0, 1.5), (0.0, 0.0, 0.0), (0.0, 0.0, 1.5)))
-    assert not apart.travels
-    assert apart.size > 2.0
+    distant = view_of(swing((0.0, 0.0, 1.5), (0.0, 0.0, 0.0), (0.0, 0.0, 1.5)))
+    assert not distant.travels
+    assert distant.size > 2.0
 
 
 def test_the_page_is_told():

@@ -8,16 +8,16 @@ import pytest
 import records
 
 from kousoku.cli.notices import tell
-from kousoku.core.choice import judging_episodes
+from kousoku.core.choice import held_out_episodes
 from kousoku.run import Run
 from kousoku.viz import curve_data, plot_returns, ranking
-from kousoku.viz.estimates import told
-from kousoku.viz.headline import figures, sentence
+from kousoku.viz.estimates import summary_statistic
+from kousoku.viz.headline import headline_numbers, sentence
 from kousoku.viz.learning import loss_names
 from kousoku.viz.lines import evaluation_lines, result_lines
 from kousoku.viz.payload import payload
 from kousoku.viz.reports import is_flat
-from kousoku.viz.text import ascii_only, setting
+from kousoku.viz.text import ascii_only, point_words
 
 
 def some(members: int, episodes: int = 10, deep: bool = False, seed: int = 0):
@@ -39,8 +39,8 @@ def test_settings_that_agree_in_six_digits_are_told_apart():
     points = ({"learning_rate": 0.1234561}, {"learning_rate": 0.1234562})
     lines = "\n".join(evaluation_lines(records.replaced(of_sweep([1.0, 2.0]), points=points)))
     assert all(f"return at learning_rate = {rate}: " in lines for rate in (0.1234561, 0.1234562))
-    assert [setting(point, points) for point in points] == ["learning_rate 0.1234561", "learning_rate 0.1234562"]
-    assert setting(points[0]) == "learning_rate 0.123456"
+    assert [point_words(point, points) for point in points] == ["learning_rate 0.1234561", "learning_rate 0.1234562"]
+    assert point_words(points[0]) == "learning_rate 0.123456"
 
 
 @pytest.mark.by_default("1-False", "1-True", "2-False", "2-True", "3-False", "3-True", "30-False", "4-False", "4-True")
@@ -48,56 +48,56 @@ def test_settings_that_agree_in_six_digits_are_told_apart():
 @pytest.mark.parametrize("members", [1, 2, 3, 4, 30])
 def test_shell_report_and_last_dot_tell_the_same_number(members, deep, capsys):
     record = some(members, deep=deep)
-    tell(Run(records.replaced(record, facts=record.facts | {"trouble": None}), None, []))
+    tell(Run(records.replaced(record, facts=record.facts | {"failure": None}), None, []))
     shell = capsys.readouterr().out
-    (figure,) = (figure for figure in figures(record) if figure.label == "Greedy return")
+    (number,) = (number for number in headline_numbers(record) if number.label == "Greedy return")
     (line,) = re.findall(r"greedy return: (.*)", shell)
-    assert line == ascii_only(f"{figure.value} ({figure.note})")
+    assert line == ascii_only(f"{number.value} ({number.note})")
     data = payload(record)
     (dot,) = data["curves"]["charts"][0]["evals"]["series"]
-    found = ranking.point_told(record, 0)
+    found = ranking.point_summary(record, 0)
     assert dot["mean"][-1] == pytest.approx(found.value, rel=1e-4)
-    assert f"{figure.value}" in sentence(record)
+    assert f"{number.value}" in sentence(record)
     if members < 4 and members > 1:
-        assert "interval" not in figure.note
-        assert f"{members} agents from" in figure.note
+        assert "interval" not in number.note
+        assert f"{members} agents from" in number.note
     else:
-        assert ("95% interval" in figure.note) == ("[" in sentence(record).split(";")[0])
-        assert ("over 10 episodes" if members == 1 else f"over {members} agents") in figure.note
-    assert figure.note.startswith("interquartile mean" if deep and members >= 4 else "mean")
+        assert ("95% interval" in number.note) == ("[" in sentence(record).split(";")[0])
+        assert ("over 10 episodes" if members == 1 else f"over {members} agents") in number.note
+    assert number.note.startswith("interquartile mean" if deep and members >= 4 else "mean")
 
 
 def test_python_tells_the_same_as_the_report():
     record = some(6, deep=True)
-    found = ranking.point_told(record, 0)
-    own = told(record.evaluation["return"].mean(axis=1), "agent", "IQM")
+    found = ranking.point_summary(record, 0)
+    own = summary_statistic(record.evaluation["return"].mean(axis=1), "agent", "IQM")
     assert (found.low, found.high) == pytest.approx((own.low, own.high))
 
 
 @pytest.mark.parametrize("episodes", [2, 5, 10])
 def test_the_best_agent_is_told_by_the_episodes_that_did_not_choose_it(episodes):
     record = some(30, episodes)
-    best = ranking.best_told(record)
-    assert best.value == pytest.approx(judging_episodes(record.evaluation["return"])[record.best_member].mean())
+    best = ranking.best_summary(record)
+    assert best.value == pytest.approx(held_out_episodes(record.evaluation["return"])[record.best_member].mean())
     assert f"the best agent has {best.number} in episodes that did not choose it" in sentence(record)
     assert f"best agent: seed {record.best_member}: " in result_lines(record)[1]
 
 
 def test_the_best_agent_has_no_number_where_its_one_episode_chose_it():
     record = some(30, episodes=1)
-    assert ranking.best_told(record) is None
+    assert ranking.best_summary(record) is None
     assert "did not choose" not in sentence(record)
     assert result_lines(record)[1] == f"best agent: seed {record.best_member}"
 
 
-def test_the_best_setting_is_told_without_the_luck_of_the_choice():
-    """Forty settings, all alike: the first is no better than the others in the episodes that judge."""
+def test_the_best_sweep_point_is_told_without_the_luck_of_the_choice():
+    """Forty sweep points, all alike: the first is no better than the others in the episodes that judge."""
     record = of_sweep([0.0] * 40, members=1, noise=1.0, episodes=20)
     order = ranking.point_order(record)
     returns = record.evaluation["return"][order]
     assert returns[0, :10].mean() > 0.5
-    assert ranking.point_told(record, order[0]).value == pytest.approx(returns[0, 10:].mean())
-    assert ranking.point_told(record, order[0]).over == "10 episodes"
+    assert ranking.point_summary(record, order[0]).value == pytest.approx(returns[0, 10:].mean())
+    assert ranking.point_summary(record, order[0]).over == "10 episodes"
 
 
 @pytest.mark.parametrize(("reports", "said"), [
@@ -118,7 +118,7 @@ def test_the_part_of_training_that_is_told_is_named(reports, said):
 
 def test_the_reason_why_a_run_was_stopped_is_told():
     record = some(1)
-    facts = record.facts | {"status": "diverged", "trouble": "the reward became nan between steps 1 and 10"}
+    facts = record.facts | {"status": "diverged", "failure": "the reward became nan between steps 1 and 10"}
     assert ": the reward became nan between steps 1 and 10. Its greedy return" in sentence(
         records.replaced(record, facts=facts)
     )
@@ -128,7 +128,7 @@ def test_ties_are_called_ties():
     record = of_sweep([1.0, 3.0, 3.0, 2.0, 3.0], noise=0.0)
     assert ranking.point_order(record) == [1, 2, 4, 3, 0]
     assert ranking.tied_points(record) == 3
-    assert "3 settings tie for the best; the first (learning_rate 0.2) has a mean" in sentence(record)
+    assert "3 sweep points tie for the best; the first (learning_rate 0.2) has a mean" in sentence(record)
     assert "15 agents tie for the best, and the first has 3.00" in sentence(record)
     lines = result_lines(record)
     assert [line.endswith(", tied best") for line in lines[:5]] == [True] * 3 + [False] * 2
@@ -142,7 +142,7 @@ def test_lines_on_an_evaluation_call_a_tie_one_as_those_on_training_do():
     record = some(5)
     returns = np.full((5, 10), 500.0)
     tied = records.replaced(record, evaluation=record.evaluation | {"return": returns})
-    found, best = evaluation_lines(tied), told(returns[0, 5:], "episode").words
+    found, best = evaluation_lines(tied), summary_statistic(returns[0, 5:], "episode").words
     assert found[1] == f"return of the best agent, seed 0: {best}; 5 agents tie, this is the first"
     assert "5 agents tie, this is the first" in result_lines(tied)[1]
     assert not any("tie" in line for line in evaluation_lines(record))
@@ -153,7 +153,7 @@ def test_lines_on_an_evaluation_call_a_tie_one_as_those_on_training_do():
 
 @pytest.mark.parametrize("levels", [(1.0, 3.0, 2.98, 2.0), (1.0, 3.0, 3.0, 2.0)])
 def test_lines_on_an_evaluation_tell_settings_as_those_on_training_do(levels):
-    """Settings are other agents: a mean over all of them is what none returns."""
+    """Sweep points are other agents: a mean over all of them is what none returns."""
     record = of_sweep(levels, noise=0.1 if len(set(levels)) == 4 else 0.0)
     found, trained = evaluation_lines(record), result_lines(record)
     told = [line.removeprefix("greedy ") for line in trained if line.startswith("greedy return at")]
@@ -173,7 +173,7 @@ def test_lines_on_single_episodes_give_the_best_agent_no_number():
     assert "too high" in " ".join(evaluation_lines(of_sweep([1.0, 2.0], episodes=1)))
 
 
-def test_settings_whose_interval_overlaps_the_best_are_marked():
+def test_sweep_points_whose_interval_overlaps_the_best_are_marked():
     record = of_sweep([1.0, 3.0, 2.98, 2.0])
     order = ranking.point_order(record)
     assert ranking.overlapping(record, order).tolist() == [True, True, False, False]
@@ -218,7 +218,7 @@ def test_the_evaluation_after_training_is_the_last_dot():
     chart = payload(records.replaced(record, curves=record.curves | on_the_way))["curves"]["charts"][0]
     assert chart["evals"]["step"] == [end // 2, end]
     mean = chart["evals"]["series"][0]["mean"]
-    assert mean == pytest.approx([3.0, ranking.point_told(record, 0).value], rel=1e-4)
+    assert mean == pytest.approx([3.0, ranking.point_summary(record, 0).value], rel=1e-4)
     assert payload(records.replaced(record, evaluation={}))["curves"]["charts"][0]["evals"] is None
 
 
@@ -275,14 +275,14 @@ def test_an_agent_with_a_return_that_is_not_finite_is_left_out_and_told_everywhe
     returns[2, 0] = broken
     record = records.replaced(record, evaluation=record.evaluation | {"return": returns})
     others = np.delete(returns, 2, axis=0).astype(np.float64)
-    assert ranking.point_told(record, 0).value == pytest.approx(others.mean())
-    assert ranking.point_told(record, 0).over == "4 agents"
-    assert ranking.point_told(record, 0, "length").over == "5 agents"
+    assert ranking.point_summary(record, 0).value == pytest.approx(others.mean())
+    assert ranking.point_summary(record, 0).over == "4 agents"
+    assert ranking.point_summary(record, 0, "length").over == "5 agents"
     assert ranking.best_member(record) != 2
     said = "1 of 5 agents broke: greedy returns of theirs are not finite"
     assert said in sentence(record)
     assert said in evaluation_lines(record)
-    tell(Run(records.replaced(record, facts=record.facts | {"trouble": None}), None, []))
+    tell(Run(records.replaced(record, facts=record.facts | {"failure": None}), None, []))
     assert said in capsys.readouterr().out
 
 
@@ -291,10 +291,10 @@ def test_one_agent_that_broke_has_no_return_and_says_how_many_of_its_episodes_di
     returns = record.evaluation["return"].copy()
     returns[0, 3:5] = np.nan
     record = records.replaced(record, evaluation=record.evaluation | {"return": returns})
-    assert np.isnan(ranking.point_told(record, 0).value)
+    assert np.isnan(ranking.point_summary(record, 0).value)
     assert "It broke: 2 of its 10 greedy returns are not finite" in sentence(record)
-    assert not any(figure.label == "Greedy return" for figure in figures(record))
-    assert ranking.broken_told(some(3)) == ranking.broken_told(records.bare()) == ""
+    assert not any(number.label == "Greedy return" for number in headline_numbers(record))
+    assert ranking.broken_agents(some(3)) == ranking.broken_agents(records.bare()) == ""
 
 
 @pytest.mark.parametrize(

@@ -238,9 +238,9 @@ class TestView:
         geoms = Geom("sphere", (0.5, 0, 0), 0), Geom("sphere", (0.5, 0, 0), 1), Geom("box", (9.0, 9.0, 0.1))
         positions = np.array([[0.0, 0, 0], [2.0, 0, 0]]) + np.zeros((5, 2, 3))
         positions[:, 1, 2] = 0.1 * np.arange(5)
-        unturned = np.tile([1.0, 0, 0, 0], (5, 2, 1))
+        identity = np.tile([1.0, 0, 0, 0], (5, 2, 1))
         for jointed, followed, middle in (((), [1], 2.0), ((0,), [0, 1], 1.0), ((0, 1), [0, 1], 1.0)):
-            trajectory = Trajectory3d(Body3d(geoms, jointed=jointed), positions, unturned, 0.1)
+            trajectory = Trajectory3d(Body3d(geoms, jointed=jointed), positions, identity, 0.1)
             assert moving_frames(trajectory) == followed
             assert followed_frames(trajectory, moving_frames(trajectory)) == followed
             assert view_of(trajectory).middle[0] == pytest.approx(middle)

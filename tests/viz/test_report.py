@@ -190,23 +190,23 @@ class TestContent:
         assert data["sweep"]["names"] == ["learning_rate", "epsilon"]
         assert len(data["sweep"]["rows"]) == len(data["curves"]["charts"][0]["series"]) == 6
         names = [agent["name"] for agent in data["tables"]["agents"]]
-        assert names[0] == "best setting: learning_rate 0.5, epsilon 0.3"
+        assert names[0] == "best sweep point: learning_rate 0.5, epsilon 0.3"
         assert names[1:6] == ["mean of " + series["name"] for series in data["curves"]["charts"][0]["series"]][1:]
 
     def test_more_settings_than_colours_are_grey(self):
         points = tuple({"epsilon": i / 100} for i in range(60))
         series = payload(records.make(records.grid_env(), members=2, points=points))["curves"]["charts"][0]["series"]
-        assert [s["color"] for s in series] == [*range(style.BEST_SETTINGS), *[-1] * 40]
+        assert [s["color"] for s in series] == [*range(style.BEST_POINTS), *[-1] * 40]
 
     @pytest.mark.by_default("2-2")
-    @pytest.mark.parametrize(("settings", "best"), [(2, 2), (6, 6), (7, 4), (9, 4)])
-    def test_of_many_settings_only_the_best_few_have_a_band_and_single_agents(self, settings, best):
-        points = tuple({"epsilon": i / 100} for i in range(settings))
+    @pytest.mark.parametrize(("count", "best"), [(2, 2), (6, 6), (7, 4), (9, 4)])
+    def test_of_many_sweep_points_only_the_best_few_have_a_band_and_single_agents(self, count, best):
+        points = tuple({"epsilon": i / 100} for i in range(count))
         data = payload(records.make(records.grid_env(), members=5, points=points))
         (chart, *_) = data["curves"]["charts"]
         assert data["colored"] == best
-        assert [s["color"] for s in chart["series"]] == [*range(best), *[-1] * (settings - best)]
-        assert [s["low"] is not None for s in chart["series"]] == [i < best for i in range(settings)]
+        assert [s["color"] for s in chart["series"]] == [*range(best), *[-1] * (count - best)]
+        assert [s["low"] is not None for s in chart["series"]] == [i < best for i in range(count)]
         assert sorted(m["color"] for m in chart["members"]) == [i for i in range(best) for _ in range(5)]
 
     def test_frames_share_their_background(self):
@@ -420,9 +420,9 @@ class TestNetwork:
         assert set(LOSSES_OF) <= set(AGENTS.ids())
 
     @pytest.mark.by_default("1-Values and returns")
-    @pytest.mark.parametrize(("settings", "title"), [(1, "Values and returns"), (2, "Bias of values")])
-    def test_a_loss_points_at_another_chart_only_where_there_is_one(self, settings, title):
-        record = records.network(members=2, points=tuple({"tau": 0.1 * i} for i in range(settings)))
+    @pytest.mark.parametrize(("count", "title"), [(1, "Values and returns"), (2, "Bias of values")])
+    def test_a_loss_points_at_another_chart_only_where_there_is_one(self, count, title):
+        record = records.network(members=2, points=tuple({"tau": 0.1 * i} for i in range(count)))
         known = dict.fromkeys(("value_estimate", "discounted_return"), record.curves["entropy"])
         for each, there in ((record, False), (records.replaced(record, curves=record.curves | known), True)):
             told = payload(each)
@@ -432,7 +432,7 @@ class TestNetwork:
 
     def test_candidates_of_generations_are_a_band_from_the_worst_to_the_best(self):
         record = records.network()
-        ends = {name: record.curves["return"] + apart for name, apart in (("return_min", -2.0), ("return_max", 3.0))}
+        ends = {name: record.curves["return"] + offset for name, offset in (("return_min", -2.0), ("return_max", 3.0))}
         told = payload(records.replaced(record, curves=record.curves | ends))
         charts = [chart for chart in told["curves"]["charts"] if chart["title"] == "Return of the candidates"]
         (series,) = charts[0]["series"]
@@ -476,9 +476,9 @@ class TestNetwork:
         told = payload(records.replaced(record, curves=record.curves | empty))
         assert "Values and returns" not in [chart["title"] for chart in told["curves"]["charts"]]
 
-    def test_candidates_of_many_settings_have_bands_where_these_have_colours(self):
+    def test_candidates_of_many_sweep_points_have_bands_where_these_have_colours(self):
         record = records.network(members=2, points=tuple({"noise_std": 0.01 * i} for i in range(9)))
-        ends = {name: record.curves["return"] + apart for name, apart in (("return_min", -2.0), ("return_max", 3.0))}
+        ends = {name: record.curves["return"] + offset for name, offset in (("return_min", -2.0), ("return_max", 3.0))}
         charts = payload(records.replaced(record, curves=record.curves | ends))["curves"]["charts"]
         (chart,) = (chart for chart in charts if chart["title"] == "Return of the candidates")
         banded = [series["low"] is not None for series in chart["series"]]

@@ -179,7 +179,7 @@ def test_curve_is_read_with_keys(probed):
     assert found["at"] == f"at step {record.curves['step'][told[11]]:,}"
     assert found["value"].startswith(f"{members.mean(dtype=float):.3f}")
     assert found["role"] == ["application", "Return over steps; arrow keys move along the curve"]
-    assert (found["key"], found["best"]) == (7, 1)  # six settings, and what the dots are
+    assert (found["key"], found["best"]) == (7, 1)  # six sweep points, and what the dots are
 
 
 def drawing(page: Page, selector: str = "#curves .chart") -> np.ndarray:
@@ -303,7 +303,7 @@ def test_what_is_said_of_equal_returns_is_of_training_and_not_of_better_evaluati
 
 
 @pytest.mark.full("covered")
-def test_every_setting_of_a_sweep_has_its_line(drawn):
+def test_every_point_of_a_sweep_has_its_line(drawn):
     picture = drawing(drawn(records.sweep()))
     assert [near(picture, rgb(f"series{i}")).sum() > 150 for i in range(6)] == [True] * 6
 
@@ -372,8 +372,8 @@ def test_walls_between_cells_are_on_the_map(probed):
     assert probed(record, script)["lines"] == []
 
 
-def of_many_settings(points, agents=4):
-    """Nine settings in which the middle one is best, and the one after it overlaps it."""
+def of_many_points(points, agents=4):
+    """Nine sweep points in which the middle one is best, and the one after it overlaps it."""
     record = records.make(records.grid_env(), members=agents, points=points)
     levels = np.where(np.arange(len(points)) == 4, 5.0, np.where(np.arange(len(points)) == 5, 4.9, 1.0))
     noise = np.random.default_rng(0).normal(size=(record.num_members, 10))
@@ -385,8 +385,8 @@ MANY = tuple({"learning_rate": 0.01 * (i + 1)} for i in range(60))
 HALFWAY = (-825.4988, 824.5, 100.5, -0.0010005, 9.9951, 1.125, 1.1349, 123456.7, 5e29, 0.0, 0.00009996, 2.5e-7)
 
 
-def test_the_page_writes_numbers_as_the_sentence_does_and_says_which_settings_it_draws(probed):
-    """It has them rounded, and rounds them again; a line of a setting is drawn up to some number of them."""
+def test_the_page_writes_numbers_as_the_sentence_does_and_says_which_sweep_points_it_draws(probed):
+    """It has them rounded, and rounds them again; a line of a sweep point is drawn up to some number of them."""
     record = records.make(records.grid_env(), members=1, points=MANY, reports=20)
     returns = np.zeros((60, 2))
     returns[: len(HALFWAY)] = np.asarray(HALFWAY)[:, None]
@@ -399,10 +399,10 @@ def test_the_page_writes_numbers_as_the_sentence_does_and_says_which_settings_it
         probe.legend = all("#curves .curvekey")[0].textContent;
     """,
     )
-    told = [short(ranking.point_told(record, point).value) for point in ranking.point_order(record)]
+    told = [short(ranking.point_summary(record, point).value) for point in ranking.point_order(record)]
     assert found["scores"] == told
-    assert "The best 4 settings are in colour, the next 40 thin and grey, the last 16 not drawn." in found["lead"]
-    assert "40 more settings; 16 are not drawn" in found["legend"]
+    assert "The best 4 sweep points are in colour, the next 40 thin and grey, the last 16 not drawn." in found["lead"]
+    assert "40 more sweep points; 16 are not drawn" in found["legend"]
 
 
 @pytest.mark.full("more cases")
@@ -411,8 +411,8 @@ def test_where_all_settings_are_drawn_none_is_said_to_be_missing(probed):
     found = probed(
         record, 'probe.lead = text("#curves .lead"); probe.legend = all("#curves .curvekey")[0].textContent;'
     )
-    assert "The best 4 settings are in colour, the others thin and grey." in found["lead"]
-    assert "40 more settings" in found["legend"]
+    assert "The best 4 sweep points are in colour, the others thin and grey." in found["lead"]
+    assert "40 more sweep points" in found["legend"]
     assert "not drawn" not in found["lead"] + found["legend"]
 
 
@@ -424,9 +424,9 @@ def test_where_most_settings_tie_the_page_says_so_and_marks_none_of_them(probed)
         probe.thick = all("#sweep .parallel .best").length;
     """
     for tied, lead, thick in (
-        (17, "Of the 17 settings that tie for the best the first 4 are in colour, the others thin and grey.", 0),
-        (5, "Of the 5 settings that tie for the best the first 4 are in colour, the others thin and grey.", 5),
-        (3, "The best 4 settings are in colour, the others thin and grey.", 3),
+        (17, "Of the 17 sweep points that tie for the best the first 4 are in colour, the others thin and grey.", 0),
+        (5, "Of the 5 sweep points that tie for the best the first 4 are in colour, the others thin and grey.", 5),
+        (3, "The best 4 sweep points are in colour, the others thin and grey.", 3),
     ):
         record = records.make(records.grid_env(), members=1, points=points, reports=20)
         returns = np.where(np.arange(len(points)) < tied, 1.0, 0.5)[:, None] + np.zeros((1, 2))
@@ -452,7 +452,7 @@ READ_GRID = """
 
 @pytest.mark.full("covered")
 def test_two_numbers_swept_together_are_a_heat_map(probed):
-    record = of_many_settings(PAIRS)
+    record = of_many_points(PAIRS)
     rows = payload(record)["sweep"]["rows"]
     found = probed(record, READ_GRID)
     assert found["ticks"] == ["0.1", "0.2", "0.5", "0.05", "0.1", "0.3", "learning_rate", "epsilon"]
@@ -476,7 +476,7 @@ READ_LABELS = """
 
 @pytest.mark.parametrize(("width", "mobile"), [(1200, False), (390, True)])
 def test_labels_of_a_heat_map_are_short_and_legible_on_a_phone(drawn, width, mobile):
-    page = drawn(of_many_settings(RATES), size=(width, 900), mobile=mobile)
+    page = drawn(of_many_points(RATES), size=(width, 900), mobile=mobile)
     found = page.run(f"{PROBE}{READ_GRID}{READ_LABELS}return probe;")
     assert found["ticks"][:4] == ["1e-5", "2.85e-5", "8.11e-5", "0.000231"]
     assert found["apart"]
@@ -487,11 +487,11 @@ def test_labels_of_a_heat_map_are_short_and_legible_on_a_phone(drawn, width, mob
 
 def test_whole_numbers_are_labels_in_full_and_others_in_the_digits_that_tell_them_apart(probed):
     points = tuple({"batch_size": a, "epsilon": e} for a in (1024.0, 2048.0, 65536.0) for e in (0.1, 0.1001, 1 / 3))
-    found = probed(of_many_settings(points), READ_GRID)
+    found = probed(of_many_points(points), READ_GRID)
     assert found["ticks"][:6] == ["1024", "2048", "65536", "0.1", "0.1001", "0.3333"]
 
 
-SAID_OF_SETTINGS = """
+SAID_OF_POINTS = """
     probe.note = text("#sweep .note");
     probe.lead = text("#sweep .lead");
     const place = (node) => [node.getBoundingClientRect().left, node.getBoundingClientRect().top];
@@ -503,13 +503,13 @@ SAID_OF_SETTINGS = """
 
 
 @pytest.mark.by_default("few")
-@pytest.mark.parametrize(("agents", "apart"), [(4, 0.0), (4, 9.0), (2, 0.0)], ids=["overlaps", "apart", "few"])
-def test_only_marks_that_are_there_are_explained(probed, agents, apart):
-    record = of_many_settings(PAIRS, agents)
-    returns = record.evaluation["return"] + np.float32(apart) * (record.member_point == 4)[:, None]
+@pytest.mark.parametrize(("agents", "distance"), [(4, 0.0), (4, 9.0), (2, 0.0)], ids=["overlaps", "distant", "few"])
+def test_only_marks_that_are_there_are_explained(probed, agents, distance):
+    record = of_many_points(PAIRS, agents)
+    returns = record.evaluation["return"] + np.float32(distance) * (record.member_point == 4)[:, None]
     record = records.replaced(record, evaluation=record.evaluation | {"return": returns})
-    marked, few = agents == 4 and not apart, agents < 4
-    found = probed(record, SAID_OF_SETTINGS)
+    marked, few = agents == 4 and not distance, agents < 4
+    found = probed(record, SAID_OF_POINTS)
     assert ("Broken frame" in found["note"]) == ("Overlaps" in found["lead"]) == marked
     assert ("give no interval" in found["lead"]) == few
     assert "Thick frame: the best." in found["note"]
@@ -520,7 +520,7 @@ def test_only_marks_that_are_there_are_explained(probed, agents, apart):
 @pytest.mark.parametrize(
     "points",
     [
-        PAIRS[:6],
+        (*PAIRS[:2], PAIRS[3]),
         tuple({"epsilon": 0.1 * i} for i in range(9)),
         tuple({"epsilon": 0.1 * i, "learning_rate": 0.1 * i} for i in range(9)),
     ],
@@ -528,7 +528,7 @@ def test_only_marks_that_are_there_are_explained(probed, agents, apart):
 )
 def test_other_sweeps_have_no_heat_map(probed, points):
     found = probed(
-        of_many_settings(points), "probe.grids = all('.pairgrid').length; probe.rows = all('#sweep tbody tr').length;"
+        of_many_points(points), "probe.grids = all('.pairgrid').length; probe.rows = all('#sweep tbody tr').length;"
     )
     assert found == {"grids": 0, "rows": len(points)}
 
@@ -559,7 +559,7 @@ READ_LINES = """
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_three_numbers_swept_together_are_lines_through_their_values(probed, scheme):
     """The best one is drawn last, above the others, in the colour of the highest score; no two lines are one."""
-    found = probed(of_many_settings(THREE), READ_LINES, scheme=scheme)
+    found = probed(of_many_points(THREE), READ_LINES, scheme=scheme)
     assert found["names"] == ["learning_rate", "epsilon", "discount", "mean greedy return"]
     assert found["values"] == ["0.1", "0.2", "0.5", "0.05", "0.1", "0.9", "1"]
     assert (found["lines"], found["starts"]) == (12, 12)
@@ -573,16 +573,18 @@ def test_three_numbers_swept_together_are_lines_through_their_values(probed, sch
 def test_a_number_of_one_value_is_no_axis_and_a_few_settings_are_no_lines(probed):
     script = "probe.names = all('#sweep .parallel .name').map((node) => node.textContent);"
     one = tuple(point | {"step_size": 1.0} for point in THREE)
-    assert probed(of_many_settings(one), script)["names"][:-1] == ["learning_rate", "epsilon", "discount"]
-    assert probed(of_many_settings(THREE[:6]), script)["names"] == []
+    assert probed(of_many_points(one), script)["names"][:-1] == ["learning_rate", "epsilon", "discount"]
+    assert probed(of_many_points(THREE[:6]), script)["names"] == []
 
 
 @pytest.mark.full("more cases")
-def test_of_many_settings_the_best_are_coloured_and_the_others_grey(drawn):
-    page = drawn(of_many_settings(PAIRS))
+def test_of_many_points_the_best_are_coloured_and_the_others_grey(drawn):
+    page = drawn(of_many_points(PAIRS))
     picture = drawing(page)
     assert [near(picture, rgb(f"series{i}")).sum() > 150 for i in range(5)] == [True] * 4 + [False]
-    assert "The best 4 settings are in colour" in page.run('return document.querySelector("#curves .lead").textContent')
+    assert "The best 4 sweep points are in colour" in page.run(
+        'return document.querySelector("#curves .lead").textContent'
+    )
 
 
 @pytest.mark.full("more cases")

@@ -19,7 +19,7 @@ from kousoku.core.errors import ConfigError
 from kousoku.core.panel import Panel
 from kousoku.core.scene import Line, Polygon, Polyline, Rect, Scene, Text
 from kousoku.viz import curve_data, ranking, style, summary, svg
-from kousoku.viz.headline import figures, sentence
+from kousoku.viz.headline import headline_numbers, sentence
 from kousoku.viz.heat import Heat, arrow_lines, draw_panel
 from kousoku.viz.payload import payload
 
@@ -83,7 +83,7 @@ class TestSummary:
         np.testing.assert_array_equal(curve.mean[:, 0], [4.0, 2.0, np.nan])
 
     def test_between_two_reports_of_a_member_its_last_return_stands(self):
-        """Four agents, two settings: where episodes end seldom, a line has no gaps and does not jump."""
+        """Four agents, two sweep points: where episodes end seldom, a line has no gaps and does not jump."""
         nan = np.nan
         record = records.make(records.grid_env(), members=4, reports=5)
         returns = [
@@ -197,9 +197,11 @@ class TestHeadline:
         assert said[0].startswith("4 agents have come to 9,000 of 20,000 steps in 0.41 s.")
         assert said[1].startswith("4 agents were stopped early, after 9,000 of 20,000 steps and 0.41 s.")
 
-    def test_of_a_sweep_names_the_best_setting(self):
+    def test_of_a_sweep_names_the_best_sweep_point(self):
         text = sentence(records.sweep())
-        assert "The best setting (learning_rate 0.5, epsilon 0.3), whose interval 2 others overlap, has a mean" in text
+        assert (
+            "The best sweep point (learning_rate 0.5, epsilon 0.3), whose interval 2 others overlap, has a mean" in text
+        )
         assert "in episodes that did not choose it" in text
 
     def test_of_a_bandit_speaks_of_its_one_value(self):
@@ -224,7 +226,7 @@ class TestHeadline:
     @pytest.mark.parametrize("name", records.ALL)
     def test_never_shows_what_is_no_number(self, name):
         record = records.ALL[name]()
-        words = sentence(record) + str(figures(record))
+        words = sentence(record) + str(headline_numbers(record))
         assert "nan" not in words.lower()
         assert "None" not in words
 
@@ -306,15 +308,15 @@ class TestPlots:
 
     def test_arms_of_bandits_that_differ_are_not_averaged(self):
         record = records.bandit(members=4)
-        apart = records.replaced(record, tables={k: v for k, v in record.tables.items() if not k.startswith("exact")})
-        best = ranking.best_member(apart)
+        differ = records.replaced(record, tables={k: v for k, v in record.tables.items() if not k.startswith("exact")})
+        best = ranking.best_member(differ)
         for plot, table in ((viz.plot_values, "q"), (viz.plot_visits, "visits")):
-            (axes,) = plot(apart).axes
+            (axes,) = plot(differ).axes
             assert f"the best agent, seed {record.member_seed[best]}" in axes.get_title(loc="left")
             heights = sorted(bar.get_height() for bar in axes.patches)
-            np.testing.assert_allclose(heights, np.sort(apart.tables[table][best, 0]), rtol=1e-6)
+            np.testing.assert_allclose(heights, np.sort(differ.tables[table][best, 0]), rtol=1e-6)
             assert "mean of 4 agents" in plot(record).axes[0].get_title(loc="left")
-        names = [[agent["name"] for agent in payload(each)["tables"]["agents"]] for each in (apart, record)]
+        names = [[agent["name"] for agent in payload(each)["tables"]["agents"]] for each in (differ, record)]
         assert names[0][0].startswith("best agent")
         assert not any(name.startswith("mean") for name in names[0])
         assert names[1][0] == "mean of all 4 agents"
@@ -367,14 +369,24 @@ class TestPlots:
             "return": np.full((record.num_members, 4), 0.5),
             "length": np.full((record.num_members, 4), 9000.0),
         }
-        judged = records.replaced(record, evaluation=evaluated)
-        assert viz.plot_lengths(judged).axes[0].get_ylim()[1] > 9000.0, "also where greedy episodes are the longest"
+        longest = records.replaced(record, evaluation=evaluated)
+        assert viz.plot_lengths(longest).axes[0].get_ylim()[1] > 9000.0, "also where greedy episodes are the longest"
         ax = viz.plot_lengths(record).axes[0]
         assert "steps per episode" in ax.get_title(loc="left")
         assert "all are" not in ax.get_title(loc="left")
         for other in (records.bare(), records.bandit()):
             with pytest.raises(ConfigError, match=r"plot_lengths: .*; no episode's length was recorded"):
                 viz.plot_lengths(other)
+
+    def test_lengths_whose_interval_reaches_below_zero_have_a_logarithmic_axis(self):
+        record = records.make(records.grid_env(), members=4)
+        lengths = np.array([18.0, 18.0, 18.0, 1000.0], np.float32)[:, None].repeat(4, axis=1)
+        record = records.replaced(record, evaluation={"return": np.full((4, 4), 0.5), "length": lengths})
+        ax = viz.plot_lengths(record).axes[0]
+        low, high = ax.get_ylim()
+        assert ax.get_yscale() == "log"
+        assert 0.0 < low < 18.0
+        assert high > 1000.0
 
     def test_a_lone_evaluation_has_its_interval_as_a_whisker(self):
         record = records.evaluated_once()
@@ -435,8 +447,8 @@ class TestPlots:
         box = label.get_window_extent()
         lines = max((c for c in ax.collections if isinstance(c, LineCollection)), key=lambda c: c.get_zorder())
         ends = np.array([ax.transData.transform(end) for stroke in lines.get_segments() for end in stroke])
-        apart = np.maximum(0.0, np.maximum([box.x0, box.y0] - ends, ends - [box.x1, box.y1]))
-        assert np.hypot(*apart.T).min() > 0.03 * cell / 72 * 100
+        gap = np.maximum(0.0, np.maximum([box.x0, box.y0] - ends, ends - [box.x1, box.y1]))
+        assert np.hypot(*gap.T).min() > 0.03 * cell / 72 * 100
 
     def test_an_arrow_alone_is_centred(self):
         shaft, head = arrow_lines(2.0, 3.0, (0.0, -2.0), True, 0.4)

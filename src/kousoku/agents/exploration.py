@@ -64,7 +64,7 @@ class Softmax(Exploration):
     """Boltzmann exploration: probability proportional to exp(q / temperature).
 
     Attributes:
-        temperature: above 0, a number or a schedule (for softmax).
+        temperature: temperature of the probabilities, above 0, a number or a schedule (for softmax).
 
     References:
         Sutton and Barto (2nd ed.), section 13.1 and equation 2.11.

@@ -74,6 +74,16 @@ def option_names(id: str) -> list[str]:
     return [*known, *(field.name for each in nested for field in _fields(each))]
 
 
+def used_options(id: str) -> list[str]:
+    """Returns those of `option_names` that change something in the agent: not what its network has no part for.
+
+    Raises:
+        ConfigError: for an unknown id.
+    """
+    unused = getattr(AGENTS.factory(id), "unused_options", ())
+    return [name for name in option_names(id) if name not in unused]
+
+
 def hyper_parameters(agent: Agent) -> list[str]:
     """Returns the names of an agent's hyper-parameters, with those of its exploration and of its network's config."""
     return [field.name for module in (agent, *_nested(agent), *_networks(agent)) for field in _fields(module)]

@@ -150,14 +150,15 @@ ON_ALL_CORES = ("tabular", "kernel", "balls", "minatar", "physics", "learning", 
 """Benchmarks that measure in this process; the others start one for each contender."""
 OPTIONS = (
     Option("name", None, "NAME", f"one of {', '.join(BENCHMARKS)}", positional=True),
-    Option("out", "benchmarks", "FOLDER", "where the table is saved, and what else there is"),
+    Option("out", "benchmarks", "FOLDER", "folder of the table, and of all else that is saved"),
     Option("repeats", 5, "NUMBER", "repeats of each measurement; the median counts"),
     Option(
         "only",
         None,
         "PART",
-        "steps, ready, robots, exactness (physics); environment (learning, ppo, evolution, vector), or 'AGENT ENV' "
-        "(learning); task (defaults); start (ppo); sb3 (vector); 64-64 or 256-256 (off-policy); library (interop)",
+        "part of the benchmark: steps, ready, robots, exactness (physics); environment (learning, ppo, evolution, "
+        "vector), or 'AGENT ENV' (learning); task (defaults); start (ppo); sb3 (vector); 64-64 or 256-256 (off-policy)"
+        "; library (interop)",
     ),
     Option("seeds", 5, "NUMBER", "agents that are trained, one after the other (learning)"),
     Option("jym", None, "FOLDER", "a folder with the source of jym, to measure beside (tabular)"),

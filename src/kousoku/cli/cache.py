@@ -9,7 +9,9 @@ from ..core.errors import check_choice
 from .options import Option, parse
 
 KINDS = ("xla", "kernels", "traces", "all")
-OPTIONS = (Option("clear", None, "KIND", f"throw away what is kept: one of {', '.join(KINDS)}; without a word, all"),)
+OPTIONS = (
+    Option("clear", None, "KIND", f"throw away what is kept: one of {', '.join(KINDS)}; all if no kind is given"),
+)
 
 
 def run(words: Sequence[str]) -> int:

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from ..training.presets import Preset
 
 OPTIONS = (
-    Option("what", None, "envs|agents|ID", "only the one or the other, or ids with these letters", positional=True),
+    Option(
+        "what",
+        None,
+        "envs|agents|ID",
+        "agents or environments only, or ids that contain this text",
+        positional=True,
+    ),
 )
 KINDS = {"agents": AGENTS, "envs": ENVS}
 INDENT = GAP = "  "
@@ -122,7 +128,7 @@ def _letters(text: str) -> str:
 
 def _of_agent(id: str) -> list[str]:
     """Returns the lines of all that is known of an agent."""
-    from ..agents.options import option_names
+    from ..agents.options import used_options
     from ..training.fit import fitting_spaces
     from ..training.presets import presets
 
@@ -131,7 +137,7 @@ def _of_agent(id: str) -> list[str]:
         f"{id}: {AGENTS.summary(id)}",
         *_fact("observations", ", ".join(observations)),
         *_fact("actions", ", ".join(actions)),
-        *_fact("options", ", ".join(option_names(id))),
+        *_fact("options", ", ".join(used_options(id))),
         *_of_presets({env: preset for (agent, env), preset in presets().items() if agent == id}),
         f"{INDENT}`kousoku train {id} --help` tells what each option is.",
     ]

@@ -12,7 +12,7 @@ from .options import Option, number, parse, target
 PAGE = "comparison.html"
 OPTIONS = (
     Option("runs", None, "RUN RUN ...", "run folders, or NAME=FOLDER to name them", positional=True),
-    Option("where", None, "NAME=VALUE,...", "settings of sweeps that take part (default: all)", joined=True),
+    Option("where", None, "NAME=VALUE,...", "points of sweeps that take part (default: all)", joined=True),
     Option("out", None, "FILE", f"where the page goes (default: {PAGE})"),
 )
 

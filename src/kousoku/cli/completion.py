@@ -71,6 +71,6 @@ def _options(command: str) -> Iterable[Option]:
 
 
 def _flags(options: Iterable[Option]) -> list[str]:
-    named = [option for option in options if not option.positional]
+    named = [option for option in options if not (option.positional or option.hidden)]
     switches = [option.negated for option in named if option.negated]
     return [*(option.flag for option in named), *switches, OWN_CODE.flag, "--help"]

@@ -13,7 +13,7 @@ OPTIONS = (
     Option("run", None, "RUN", "the run folder", positional=True),
     Option("episodes", 100, "NUMBER", "episodes of each agent"),
     Option("seed", 0, "NUMBER", "seed of the evaluation"),
-    Option("max_steps", MAX_STEPS, "NUMBER", "where an episode without a time limit is cut"),
+    Option("max_steps", MAX_STEPS, "NUMBER", "steps after which an episode without a time limit is cut"),
     CHECKPOINT,
 )
 
@@ -22,7 +22,7 @@ def run(words: Sequence[str]) -> int:
     """Evaluates the agents of a run and prints their returns."""
     from ..saved_runs import load
     from ..viz.lines import evaluation_lines
-    from ..viz.ranking import cut_told
+    from ..viz.ranking import cut_words
 
     given = parse("evaluate", "Play whole greedy episodes with every agent of a run.", OPTIONS, words)
     if "run" not in given:
@@ -40,7 +40,7 @@ def run(words: Sequence[str]) -> int:
     ends = [f"cut by a time limit: {result.limited.mean():.1%} of the episodes"]
     if result.cut is not None and result.cut.any():
         limit = counts.get("max_steps", MAX_STEPS)
-        ends.append(cut_told(int(result.cut.sum()), result.cut.size, limit, "--max-steps"))
+        ends.append(cut_words(int(result.cut.sum()), result.cut.size, limit, "--max-steps"))
     for line in (*evaluation_lines(result.record), *ends):
         print(f"  {line}")
     return 0

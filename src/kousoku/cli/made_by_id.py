@@ -10,12 +10,13 @@ from typing import Any
 
 from ..agents import AGENTS
 from ..agents.exploration import EXPLORATIONS
+from ..agents.options import used_options
 from ..core.errors import ConfigError, is_number
 from ..core.sweep_names import ENV_PREFIX, env_name
 from ..envs import ENVS
 from ..training.presets import Preset
 from .maps import map_text
-from .options import THOUSANDS, Option, described, literal, numbers
+from .options import THOUSANDS, Option, as_typed, described, literal, numbers
 
 _SCHEDULE = re.compile("Schedule|Callable")
 """What stands in a type whose values may be schedules: its name, or what it stands for."""
@@ -38,7 +39,17 @@ def agent_options(id: str, preset: Preset) -> list[Option]:
         else:
             told, kind = said.get(name, f"hyper-parameter of {id}"), parameter.annotation
             options.append(_hyper_parameter(name, parameter.default, told, kind))
-    return [dataclasses.replace(option, preset=preset.told(preset.options.get(option.name))) for option in options]
+    used = used_options(id)
+    return [
+        dataclasses.replace(option, preset=_preset_text(preset, option.name), hidden=option.name not in used)
+        for option in options
+    ]
+
+
+def _preset_text(preset: Preset, name: str) -> str | None:
+    """Returns a preset's value of an option as it is typed, with the preset's word; None where it has none."""
+    value = preset.options.get(name)
+    return None if value is None else preset.text(as_typed(value))
 
 
 def _exploration_options(default: type) -> list[Option]:

@@ -23,8 +23,8 @@ def end(run: Run, words: Sequence[str]) -> int:
     tell(run)
     if run.interrupted and run.path is not None and (checkpoints.is_there(run.path) or not run.record.facts["steps"]):
         print(f"{_resume(run, words)} goes on with it", flush=True)
-    if run.record.facts["trouble"]:
-        print(f"kousoku: stopped: {run.record.facts['trouble']}", file=sys.stderr)
+    if run.record.facts["failure"]:
+        print(f"kousoku: stopped: {run.record.facts['failure']}", file=sys.stderr)
         return 1
     return 0 if run.stopped_by is None else 128 + run.stopped_by
 

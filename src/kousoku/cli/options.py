@@ -28,7 +28,7 @@ from ..core.errors import ConfigError, check_count, check_keys, is_number
 from ..core.output_file import output_file
 from ..core.synonyms import our_name
 from ..core.typed_number import THOUSANDS, typed_number
-from ..ops.schedules import parse_schedule
+from ..ops.schedules import Schedule, parse_schedule, schedule_text
 
 GENERATOR = b'name="generator" content="Kousoku"'
 """What the head of our pages has."""
@@ -39,6 +39,8 @@ DASHED_VALUE = re.compile(r"-([\d._].*|(inf|infinity|nan)(,.*)?)?", re.IGNORECAS
 """What is a value though it begins with a dash: a number, several, what begins like one, or the dash alone."""
 FRAME = re.compile(r"[\u2500-\u257f]+")
 """Lines of a box."""
+NONE = ("none", "null")
+"""Words for None, or for none of several numbers."""
 USE_NUMBER = "use a number, such as 1_000_000, 1M, 1e6 or 0.5"
 
 
@@ -56,6 +58,7 @@ class Option:
         joined: whether it may be given several times, its values with commas between; else that is refused.
         several: whether its value is several numbers, with commas between.
         scheduled: whether its value may be a schedule.
+        hidden: whether the help leaves it out: it is read, so that what refuses it can say why.
     """
 
     name: str
@@ -67,6 +70,7 @@ class Option:
     joined: bool = False
     several: bool = False
     scheduled: bool = False
+    hidden: bool = False
 
     @property
     def flag(self) -> str:
@@ -83,7 +87,7 @@ class Option:
         return self.name.rstrip("_").replace("_", "-")
 
 
-CHECKPOINT = Option("checkpoint", None, "STEP", "of a checkpoint that was kept, or best (default: the end of the run)")
+CHECKPOINT = Option("checkpoint", None, "STEP", "step of a kept checkpoint, or best (default: the end of the run)")
 
 
 OWN_CODE = Option("import_", None, "FILE", "a file, or a module, that registers what is your own", joined=True)
@@ -131,24 +135,25 @@ def parse(command: str, description: str, options: Sequence[Option], words: Sequ
     flags = [option.flag for option in options if not option.positional]
     if {"-h", "--help"} & set(words):
         words = ["--help"]
+        options = [option for option in options if not option.hidden]
     else:
         ours = _with_yes_and_no(options, _in_our_words(options, words))
-        _check_words(options, flags, ours)
+        _check_words(options, flags, ours, f"`kousoku {command} --help` shows all")
         _check_once(options, words, ours)
         words = _joined(options, ours)
     fields = [(option.name.replace(".", "__"), _annotation(option), _field(option)) for option in options]
     kind = dataclasses.make_dataclass("Options", fields, kw_only=True)
     kind.__doc__ = description
-    trouble = io.StringIO()
+    errors = io.StringIO()
     try:
-        with contextlib.redirect_stderr(trouble):
+        with contextlib.redirect_stderr(errors):
             read, unknown = tyro.cli(
                 kind, args=list(words), prog=f"kousoku {command}", description=description, return_unknown_args=True
             )
     except SystemExit as stop:
         if stop.code in (0, None):
             raise
-        told = FRAME.sub(" ", trouble.getvalue())
+        told = FRAME.sub(" ", errors.getvalue())
         raise ConfigError("options", " ".join(words), " ".join(told.split())) from None
     if unknown:
         switches = {option.flag for option in options if option.metavar == ""}
@@ -248,14 +253,25 @@ def _check_once(options: Sequence[Option], words: Sequence[str], ours: Sequence[
         given[flag] = typed
 
 
-def _check_words(options: Sequence[Option], flags: list[str], words: Sequence[str]) -> None:
+def _check_words(options: Sequence[Option], flags: list[str], words: Sequence[str], where: str) -> None:
+    """Refuses a flag that there is not, one without its value, and a switch with one.
+
+    Args:
+        options: all that there are.
+        flags: theirs.
+        words: what was typed, with our flags.
+        where: all flags are shown.
+
+    Raises:
+        ConfigError: naming the flag.
+    """
     switches = {option.flag for option in options if option.metavar == ""}
     known = [*flags, *(f"--no-{switch[2:]}" for switch in switches)]
     for i, word in enumerate(words):
         if not word.startswith("--"):
             continue
         flag, equals, value = word.partition("=")
-        check_keys("option", [flag.rstrip("_").replace("_", "-")], known)
+        check_keys("option", [flag.rstrip("_").replace("_", "-")], known, where)
         if equals and (flag in switches or flag not in flags):
             raise ConfigError(flag, value, f"it {_alone(flag)}")
         if equals or flag in switches or (flag.startswith("--no-") and flag not in flags):
@@ -268,7 +284,8 @@ def _check_words(options: Sequence[Option], flags: list[str], words: Sequence[st
 
 
 def _annotation(option: Option) -> Any:
-    default = option.default if option.preset is None else option.preset
+    own = None if option.default is None else as_typed(option.default)
+    default = own if option.preset is None else option.preset
     shown = "" if default is None or not option.metavar else f"(default: {default})"
     words = tyro.conf.arg(name=option.words, metavar=option.metavar or None, help=option.help, help_behavior_hint=shown)
     if not option.metavar:
@@ -376,7 +393,7 @@ def literal(field: str, text: str, like: Any) -> Any:
     if isinstance(like, str):
         return text
     if isinstance(like, (tuple, list)) and not text.startswith("["):
-        return tuple(numbers(field, text))
+        return () if text.lower() in NONE else tuple(numbers(field, text))
     for read in (typed_number, json.loads):  # a number first: 1e2 is whole, and 1_000 no word
         try:
             return read(text)
@@ -385,8 +402,22 @@ def literal(field: str, text: str, like: Any) -> Any:
     return text
 
 
+def as_typed(value: Any) -> str:
+    """Returns a value as one types it, so that `literal` or `hyper_parameter` reads the same from it.
+
+    Examples:
+        >>> as_typed((64, 64)), as_typed(()), as_typed(True), as_typed(0.5)
+        ('64,64', 'none', 'true', '0.5')
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Schedule):
+        return schedule_text(value)
+    return ",".join(map(as_typed, value)) or NONE[0] if isinstance(value, (tuple, list)) else str(value)
+
+
 def hyper_parameter(field: str, text: str, like: Any, scheduled: bool = True) -> Any:
-    """Reads a hyper-parameter: none, a schedule, a fraction, otherwise a `literal`.
+    """Reads a hyper-parameter: none, a schedule, a fraction, otherwise a `literal`; none of several numbers is ().
 
     Args:
         field: what it is called.
@@ -398,7 +429,7 @@ def hyper_parameter(field: str, text: str, like: Any, scheduled: bool = True) ->
         >>> hyper_parameter("update_ratio", "1/16", 1.0), hyper_parameter("learning_rate", "3e-4", 1e-3)
         (0.0625, 0.0003)
     """
-    if text.lower() in ("none", "null"):
+    if text.lower() in NONE and not isinstance(like, tuple):
         return None
     if is_schedule(text) or (scheduled and isinstance(like, float) and text.isalpha()):
         return parse_schedule(field, text)

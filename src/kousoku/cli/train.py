@@ -78,7 +78,7 @@ def run_options(chosen: Preset) -> list[Option]:
 def _settings(chosen: Preset) -> list[Option]:
     """Returns the settings of the run."""
     steps, *others = setting_options()
-    return [dataclasses.replace(steps, preset=chosen.told(chosen.steps)), *others[:1], SEED, *others[1:]]
+    return [dataclasses.replace(steps, preset=chosen.text(chosen.steps)), *others[:1], SEED, *others[1:]]
 
 
 def _check_settings(of_run: list[Option], given: Mapping[str, str | bool]) -> None:
@@ -130,9 +130,8 @@ def _hyper_parameters(
         if option.name not in given:
             continue
         if "," not in text or option.several or (sweep and isinstance(option.default, (str, bool))):
-            one[option.name] = hyper_parameter(
-                option.flag, text, () if option.several else option.default, option.scheduled
-            )
+            like = option.default if isinstance(option.default, tuple) or not option.several else []
+            one[option.name] = hyper_parameter(option.flag, text, like, option.scheduled)
         elif sweep:
             _check_numbers_alone(option.flag, text)
             lists[option.name] = numbers(option.flag, text)

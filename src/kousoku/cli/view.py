@@ -21,7 +21,7 @@ OPTIONS = (
         "run", None, "RUN", "the run folder, by default the newest below runs/; or an environment's id", positional=True
     ),
     Option("film", None, "", "show episodes of the best agents instead of the report"),
-    Option("episodes", "1", "N", "so many side by side: of a run's best agents, or of an environment at random"),
+    Option("episodes", "1", "N", "episodes side by side: of a run's best agents, or of an environment at random"),
     Option(
         "out",
         None,

@@ -11,20 +11,20 @@ import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Array, Float, PyTree
 
-from ..core.agent_check import has_own_methods, told
+from ..core.agent_check import dtypes_and_shapes, has_own_methods
 from ..core.collector import SlotFunctions, Steps, TrainState
 from ..core.env import EnvSpec
 from ..core.errors import ConfigError
 from ..core.ours import is_ours
 from ..core.timestep import Rollout
-from ..core.update_check import check_leaves, check_state, parts_of
+from ..core.update_check import check_leaves, check_state, returned_parts
 from .rollouts import RolloutCollector, make_rollout
 from .streams import IterationKeys
 
 ASKED = {
     "parameters": "(state) -> a tree of floating point arrays",
     "with_parameters": "(state, parameters) -> the state that acts by those",
-    "rollout_loss": "(state, rollout, axis) -> (loss, what update is told)",
+    "rollout_loss": "(state, rollout, axis) -> (loss, what `update` gets)",
 }
 """What an agent has beside what every agent has."""
 
@@ -36,12 +36,12 @@ class DifferentiatedRollout(eqx.Module):
         rollout: T steps of B environments.
         gradient: of the agent's `rollout_loss`, a tree like its parameters; on a device that has a share of the
             environments, of that share's.
-        told: what `rollout_loss` gives beside the loss.
+        aux: what `rollout_loss` gives beside the loss.
     """
 
     rollout: Rollout
     gradient: PyTree[Array]
-    told: Any
+    aux: Any
 
 
 class DifferentiatedRollouts(RolloutCollector):
@@ -54,7 +54,7 @@ class DifferentiatedRollouts(RolloutCollector):
     The agent, beside what every agent has:
     - `parameters(state)`, a tree of arrays of floating point numbers, and `with_parameters(state, parameters)`, the
       state that acts by others;
-    - `rollout_loss(state, rollout, axis) -> (loss, told)`: a number, to be minimised, and whatever `update` wants to
+    - `rollout_loss(state, rollout, axis) -> (loss, aux)`: a number, to be minimised, and whatever `update` wants to
       know of it; actions have to depend on the parameters smoothly.
 
     Attributes:
@@ -76,7 +76,7 @@ class DifferentiatedRollouts(RolloutCollector):
         for leaf in jax.tree.leaves(parameters):
             if not (hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jnp.floating)):
                 fix = "give floating point arrays alone, as equinox.filter(state, equinox.is_inexact_array) does"
-                raise ConfigError(f"{type(agent).__name__}.parameters", told(parameters), fix)
+                raise ConfigError(f"{type(agent).__name__}.parameters", dtypes_and_shapes(parameters), fix)
         moved = eqx.filter_eval_shape(agent.with_parameters, state, parameters)
         check_state(f"{type(agent).__name__}.with_parameters", state, moved)
 
@@ -93,12 +93,12 @@ class DifferentiatedRollouts(RolloutCollector):
             acting = agent.with_parameters(state.agent, parameters)
             begin = TrainState(acting, state.slots, state.carry, state.data, state.metrics)
             after, rollout, steps = make_rollout(agent, slots, begin, keys, self.return_discount)
-            value, told = _loss_of(agent, acting, rollout, axis)
-            return check_gradient(type(agent), value, parameters), (after, rollout, steps, told)
+            value, aux = _loss_of(agent, acting, rollout, axis)
+            return check_gradient(type(agent), value, parameters), (after, rollout, steps, aux)
 
-        gradient, (after, rollout, steps, told) = jax.grad(loss, has_aux=True)(agent.parameters(state.agent))
+        gradient, (after, rollout, steps, aux) = jax.grad(loss, has_aux=True)(agent.parameters(state.agent))
         slot, carry, returns = after
-        made = DifferentiatedRollout(rollout, gradient, told)
+        made = DifferentiatedRollout(rollout, gradient, aux)
         return TrainState(state.agent, slot, carry, returns, state.metrics), made, steps
 
 
@@ -109,11 +109,13 @@ def _loss_of(agent: Any, state: Any, rollout: Rollout, axis: str | None) -> tupl
         ConfigError: for anything else than a floating point number and arrays.
     """
     field = f"{type(agent).__name__}.rollout_loss"
-    loss, beside = parts_of(
-        field, agent.rollout_loss(state, rollout, axis), 2, "return two things: the loss, and what `update` is told"
+    loss, beside = returned_parts(
+        field, agent.rollout_loss(state, rollout, axis), 2, "return two things: the loss, and what `update` gets"
     )
     if jnp.shape(loss) != () or not jnp.issubdtype(jnp.result_type(loss), jnp.floating):
-        raise ConfigError(field, told(loss), "give one floating point number, such as a mean over steps and slots")
+        raise ConfigError(
+            field, dtypes_and_shapes(loss), "give one floating point number, such as a mean over steps and slots"
+        )
     check_leaves(field, beside)
     return loss, beside
 

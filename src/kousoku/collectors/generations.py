@@ -10,12 +10,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, UInt32
 
 from ..compiler import backends, kernels_are_on
-from ..core.agent_check import check_action, has_own_methods, told
+from ..core.agent_check import check_action, dtypes_and_shapes, has_own_methods
 from ..core.collector import Collector, EpisodeEnd, SlotFunctions, Steps, TrainState, largest_divisor
 from ..core.env import EnvSpec
 from ..core.errors import ConfigError, check_size, check_takes
 from ..core.spaces import LARGEST
-from ..core.update_check import check_leaves, check_state, checked_update, parts_of
+from ..core.update_check import check_leaves, check_state, checked_update, returned_parts
 from ..core.words import plural
 from ..nn.observation_stats import Statistics, begin_sums
 from ..ops.normalisation import RunningMoments, add_counts
@@ -181,7 +181,7 @@ class Generations(Collector):
 
     @property
     def least_share(self) -> float:
-        """The part that the fewest candidates of one episode each need: see `held_beside`, and the data count twice."""
+        """The part that the fewest candidates of one episode each need: see `temporaries`, and the data count twice."""
         return self.fewest / self.population_size * (4 + 1) / (4 + self.episodes)
 
     def check_agent(self, agent: Any, spec: EnvSpec) -> None:
@@ -210,12 +210,12 @@ class Generations(Collector):
         """
         field = f"{type(agent).__name__}.ask"
         fix = "return two things: the candidates [P, ...], and the state"
-        candidates, asked = parts_of(field, agent.ask(state, key), 2, fix)
+        candidates, asked = returned_parts(field, agent.ask(state, key), 2, fix)
         check_state(field, state, asked)
         size = self.population_size
         for leaf in jax.tree.leaves(candidates):
             if not hasattr(leaf, "dtype") or jnp.shape(leaf)[:1] != (size,):
-                raise ConfigError(field, told(candidates), f"give {size} candidates, arrays [{size}, ...]")
+                raise ConfigError(field, dtypes_and_shapes(candidates), f"give {size} candidates, arrays [{size}, ...]")
         return jax.tree.map(jnp.asarray, candidates), asked
 
     def init(self, agent: Any, agent_state: Any, slots: SlotFunctions, key: PRNGKeyArray) -> tuple[Any, Any, Any]:
@@ -250,7 +250,7 @@ class Generations(Collector):
         )
         return TrainState(asked, slot, state.carry, clock, state.metrics), data, _told(told, taken)
 
-    def held_beside(self, data: Generation, kept: Any) -> PyTree[Any]:
+    def temporaries(self, data: Generation, kept: Any) -> PyTree[Any]:
         """Returns the shapes of each candidate as noise, as a policy, and once more for each of its episodes."""
         played = self.population_size * self.episodes
         of_slots = jax.tree.map(lambda x: jax.ShapeDtypeStruct((played, *x.shape[1:]), x.dtype), data.candidates)
@@ -285,11 +285,11 @@ def _check_statistics(field: str, statistics: Any, obs: PyTree[Array]) -> None:
     fix = "give moments as kousoku.nn.observation_stats.init_obs_stats(space) makes them, or None"
     parts = jax.tree.leaves(statistics, is_leaf=lambda part: isinstance(part, RunningMoments))
     if not all(isinstance(part, RunningMoments) for part in parts):
-        raise ConfigError(field, told(statistics), fix)
+        raise ConfigError(field, dtypes_and_shapes(statistics), fix)
     try:
         begin_sums(statistics, obs)
     except (TypeError, KeyError, ValueError, AttributeError) as error:
-        raise ConfigError(field, told(statistics), fix) from error
+        raise ConfigError(field, dtypes_and_shapes(statistics), fix) from error
 
 
 def _key(member: PRNGKeyArray, stream: Stream, generation: UInt32[Array, "2"]) -> PRNGKeyArray:

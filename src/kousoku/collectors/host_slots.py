@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.errors import ConfigError, EnvError
+from ..core.errors import ConfigError, EnvError, error_line
 from ..core.host import HostEnv, Leaves
 
 
@@ -125,5 +125,4 @@ class Telling:
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         """Raises EnvError from what is the environment's own: others' code may raise anything."""
         if isinstance(error, (Exception, SystemExit)) and not isinstance(error, (ConfigError, EnvError)):
-            said = (str(error).splitlines() or [""])[0]
-            raise EnvError(f"environment {self._name} raised {type(error).__name__}: {said}") from error
+            raise EnvError(f"environment {self._name} raised {error_line(error)}") from error

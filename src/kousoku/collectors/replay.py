@@ -171,7 +171,7 @@ class Replay(Collector):
     def keeps_transitions(self) -> bool:
         return True
 
-    def held_beside(self, data: Any, kept: ReplayData) -> PyTree[Any]:
+    def temporaries(self, data: Any, kept: ReplayData) -> PyTree[Any]:
         """Returns the shapes of a round's minibatches, and of the rewards and ends that several steps are made of."""
         shape = (self.gradient_steps, self.batch_size)
         drawn = jax.tree.map(lambda x: jax.ShapeDtypeStruct((*shape, *x.shape[2:]), x.dtype), self.transitions_in(kept))

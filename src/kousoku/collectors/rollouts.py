@@ -17,7 +17,7 @@ from .slot import EnvSlot
 from .streams import IterationKeys, slot_keys
 
 SAMPLES_PER_DEVICE = 256
-"""Samples of a gradient step that are worth a device of their own: fewer are learnt from in the time that a mean over
+"""Samples of a gradient step that are worth a device of their own: fewer are learned from in the time that a mean over
 devices takes (two cores, two layers of 64 units)."""
 
 

@@ -1,7 +1,7 @@
 """Agents: each a frozen value with a few pure functions, and no loop."""
 
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -33,7 +33,12 @@ class Agent(eqx.Module):
     The attributes of an agent are its hyper-parameters: numbers are leaves (so that many values run in one `vmap`),
     structure is static. What it has learned is the state that `init` makes and `update` returns.
 
+    Attributes:
+        unused_options: fields of its network's config that it refuses, or has no such part for: the help and the list
+            of its options leave them out.
     """
+
+    unused_options: ClassVar[tuple[str, ...]] = ()
 
     def __repr__(self) -> str:
         return as_text(self)

@@ -12,11 +12,11 @@ import numpy as np
 from .agent import Agent
 from .collector import Collector
 from .env import EnvSpec
-from .env_shapes import KNOWN_ERRORS, said, shapes
+from .env_shapes import KNOWN_ERRORS, error_meaning, shapes
 from .errors import ConfigError, check_takes, shorten
 from .ours import is_ours
 from .spaces import Discrete, Space
-from .update_check import check_leaves, parts_of
+from .update_check import check_leaves, returned_parts
 
 KINDS = {"i": "iu", "u": "iu", "f": "iuf"}
 """Which kinds of numbers stand for those of a space: whole ones for whole ones, either for the others."""
@@ -75,7 +75,7 @@ def _traced(field: str, function: Callable[..., Any], *args: Any) -> Any:
         return eqx.filter_eval_shape(function, *args)
     except KNOWN_ERRORS as error:
         kind, _, method = field.partition(".")
-        raise ConfigError("agent", kind, f"{method}: {said(error)}") from error
+        raise ConfigError("agent", kind, f"{method}: {error_meaning(error)}") from error
 
 
 def _check_q_values(agent: Agent, spec: EnvSpec) -> None:
@@ -90,9 +90,11 @@ def _check_q_values(agent: Agent, spec: EnvSpec) -> None:
     if found is None:
         return
     if not isinstance(states, Discrete) or not isinstance(actions, Discrete):
-        raise ConfigError(field, told(found), "observations and actions are not both Discrete: it should give None")
+        raise ConfigError(
+            field, dtypes_and_shapes(found), "observations and actions are not both Discrete: it should give None"
+        )
     if shapes(found) != [("", (states.n, actions.n), "float32")]:
-        raise ConfigError(field, told(found), f"it should give float32[{states.n}, {actions.n}], or None")
+        raise ConfigError(field, dtypes_and_shapes(found), f"it should give float32[{states.n}, {actions.n}], or None")
 
 
 def _check_answers(agent: Agent, spec: EnvSpec, how: dict[str, bool]) -> None:
@@ -104,7 +106,7 @@ def _check_answers(agent: Agent, spec: EnvSpec, how: dict[str, bool]) -> None:
         state, obs = agent.init(spec, key), spec.observation_space.sample(key)
         carry = agent.initial_carry(state)
         made = agent.act(state, obs, carry, key, **how)
-        action, carried, extras = parts_of(
+        action, carried, extras = returned_parts(
             field, made, 3, "return three things: the action, what is carried on, and extras or None"
         )
         check_leaves(field, extras, "extras")
@@ -113,7 +115,11 @@ def _check_answers(agent: Agent, spec: EnvSpec, how: dict[str, bool]) -> None:
     action, carry, first = _traced(field, answers, key)
     check_action(field, action, spec.action_space)
     if jax.tree.structure(carry) != jax.tree.structure(first) or shapes(carry) != shapes(first):
-        raise ConfigError(f"{field}'s carry", told(carry), f"carry on what is like `initial_carry`: {told(first)}")
+        raise ConfigError(
+            f"{field}'s carry",
+            dtypes_and_shapes(carry),
+            f"carry on what is like `initial_carry`: {dtypes_and_shapes(first)}",
+        )
 
 
 def has_own_methods(agent: Agent, collector: object, methods: dict[str, str]) -> bool:
@@ -141,7 +147,7 @@ def check_action(field: str, action: Any, space: Space) -> None:
         ConfigError: with the space.
     """
     if not is_like_action(action, space, jax.eval_shape(lambda: jax.random.key(0))):
-        raise ConfigError(field, told(action), f"it should give an action of {shorten(space)}")
+        raise ConfigError(field, dtypes_and_shapes(action), f"it should give an action of {shorten(space)}")
 
 
 def is_like_action(given: Any, space: Space, key: Any) -> bool:
@@ -154,7 +160,7 @@ def is_like_action(given: Any, space: Space, key: Any) -> bool:
     return jax.tree.structure(given) == jax.tree.structure(wanted) and jax.tree.all(jax.tree.map(alike, given, wanted))
 
 
-def told(given: Any) -> Any:
+def dtypes_and_shapes(given: Any) -> Any:
     """Returns dtype and shape of each part of what was given in place of something else, for a message."""
 
     def word(leaf: Any) -> str:

@@ -1,8 +1,8 @@
-"""Choosing the best of several by their episodes, and judging it by episodes that had no part in the choice.
+"""Selection of the best of several by their episodes, and its score in episodes that had no part in it.
 
 The highest of many noisy means is too high: the member that was lucky in its episodes is chosen because of them. So
-each member's episodes are split: the first half chooses, the second half judges. A member by itself is not chosen, and
-all of its episodes judge it.
+each member's episodes are split: the first half selects, the second is held out for the score. A member by itself is
+not selected, and its score is of all of its episodes.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ TIE_TOLERANCE = 1e-6
 
 
 class EpisodeSplit(NamedTuple):
-    """The episodes that choose, and those that judge.
+    """The episodes that select, and those that are held out for the score.
 
     Attributes:
-        choosing, judging: of each member's episodes.
-        held_out: whether no episode does both, though something is chosen; False with a single episode.
+        selection, held_out: of each member's episodes.
+        unbiased: whether no episode of a selection is of the score; False with a single episode.
     """
 
-    choosing: slice
-    judging: slice
-    held_out: bool
+    selection: slice
+    held_out: slice
+    unbiased: bool
 
 
 def split_episodes(members: int, episodes: int) -> EpisodeSplit:
-    """Splits the episodes of each member: the larger half chooses; one member, or one episode, cannot be split.
+    """Splits the episodes of each member: the larger half selects; one member, or one episode, cannot be split.
 
     Examples:
         >>> split = split_episodes(30, 5)
-        >>> list(range(5))[split.choosing], list(range(5))[split.judging]
+        >>> list(range(5))[split.selection], list(range(5))[split.held_out]
         ([0, 1, 2], [3, 4])
     """
     if members == 1:
@@ -68,15 +68,15 @@ def mean_returns(returns: Shaped[np.ndarray, "N E"]) -> Float[np.ndarray, " N"]:
     return np.where(broken, np.nan, means)
 
 
-def choosing_scores(returns: Shaped[np.ndarray, "N E"]) -> Float[np.ndarray, " N"]:
-    """Returns each member's mean over the episodes that choose; -inf where one of all its episodes is not finite."""
-    choosing = mean_returns(returns[:, split_episodes(*returns.shape).choosing])
-    return np.where(broken_members(returns), -np.inf, choosing)
+def selection_scores(returns: Shaped[np.ndarray, "N E"]) -> Float[np.ndarray, " N"]:
+    """Returns each member's mean over the episodes that select; -inf where one of all its episodes is not finite."""
+    selection = mean_returns(returns[:, split_episodes(*returns.shape).selection])
+    return np.where(broken_members(returns), -np.inf, selection)
 
 
-def judging_episodes(returns: Shaped[np.ndarray, "N E"]) -> Shaped[np.ndarray, "N J"]:
-    """Returns of each member the episodes that judge."""
-    return returns[:, split_episodes(*returns.shape).judging]
+def held_out_episodes(returns: Shaped[np.ndarray, "N E"]) -> Shaped[np.ndarray, "N J"]:
+    """Returns of each member the episodes that are held out."""
+    return returns[:, split_episodes(*returns.shape).held_out]
 
 
 def tied_for_best(scores: Float[np.ndarray, " N"]) -> Bool[np.ndarray, " N"]:

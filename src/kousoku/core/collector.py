@@ -48,7 +48,7 @@ class EpisodeEnd(eqx.Module):
     whole: Bool[Array, "..."] | None = None
 
     @property
-    def told(self) -> Bool[Array, "..."]:
+    def ended_whole(self) -> Bool[Array, "..."]:
         """Whether a step ended a whole episode, whose return and length are worth telling."""
         return self.ended if self.whole is None else self.ended & self.whole
 
@@ -340,7 +340,7 @@ class Collector(eqx.Module):
             The state with slots, carry and data moved on; what `learn` learns from; the steps, to be recorded.
         """
 
-    def held_beside(self, data: Any, kept: Any) -> PyTree[Any]:
+    def temporaries(self, data: Any, kept: Any) -> PyTree[Any]:
         """Returns the shapes of what an iteration holds at once beside state and data, given those.
 
         It is for estimates of memory, in which the state and the data count twice, before an iteration and after.

@@ -319,14 +319,14 @@ def _check_order(data: Dataset) -> None:
         follows &= (after[:-1] == obs[1:]).all(axis=axes)
         differs |= (after[:-1] != obs[:-1]).any(axis=axes)
     ended = data.ends[:-1]
-    judged = ended if data.broken_off is None else np.zeros_like(ended)  # who says that knows how episodes end
+    checked = ended if data.broken_off is None else np.zeros_like(ended)  # who says that knows how episodes end
     broken = np.flatnonzero(~ended & ~follows)
     if broken.size:
         row = int(broken[0])
         fix = f"it is not obs[{row + 1}], and the episode goes on; mark its last row terminated or truncated"
         raise ConfigError(f"dataset.next_obs[{row}]", "another observation", fix)
-    if judged.any() and follows[judged].all() and differs.any():
-        row = int(np.flatnonzero(judged)[0])
+    if checked.any() and follows[checked].all() and differs.any():
+        row = int(np.flatnonzero(checked)[0])
         fix = f"after every episode's end it is obs[{row + 1}], that after the reset; give what the last step led to"
         raise ConfigError(f"dataset.next_obs[{row}]", "the next episode's first observation", fix)
 

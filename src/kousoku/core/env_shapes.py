@@ -14,7 +14,7 @@ import jax.numpy as jnp
 
 from .env import Env, Finite
 from .env_leaves import DECIDES, deciding_numbers, is_traced, large_numbers, shaping_numbers, unhashable_leaves
-from .errors import ConfigError, shorten
+from .errors import ConfigError, error_line, shorten
 from .known_step import with_known_step
 from .ours import is_ours
 from .own_line import own_line
@@ -140,7 +140,7 @@ def _panel_problems(env: Env) -> Iterator[str]:
         try:
             check_panels(env.panels(), env.observation_space.n)
         except Exception as error:  # the user's code makes them
-            yield f"panels: {said(error)}"
+            yield f"panels: {error_meaning(error)}"
 
 
 def space_problems(env: Env) -> Iterator[str]:
@@ -156,7 +156,7 @@ def space_problems(env: Env) -> Iterator[str]:
         except ConfigError:
             raise
         except Exception as error:  # a property is the user's code
-            yield f"{name}: {said(error)}"
+            yield f"{name}: {error_meaning(error)}"
     yield from unhashable_leaves(env)
     limit = env.time_limit
     if _is_method(limit):
@@ -258,7 +258,7 @@ def _traced(where: str, env: Env, method: Callable[..., Any], *args: Any) -> Any
     except (_Broken, ConfigError):
         raise
     except Exception as error:  # a method is the user's code
-        raise _Broken(f"{where}: {_needed(env, method, *args) or said(error)}") from error
+        raise _Broken(f"{where}: {_needed(env, method, *args) or error_meaning(error)}") from error
 
 
 def _needed(env: Env, method: Callable[..., Any], *args: Any) -> str:
@@ -271,14 +271,14 @@ def _needed(env: Env, method: Callable[..., Any], *args: Any) -> str:
     return f"{fields} {DECIDES}"
 
 
-def said(error: Exception) -> str:
+def error_meaning(error: Exception) -> str:
     """Returns what an error in an environment's method means, or its name and first line, and where it arose."""
     line = own_line(error)
     where = f" ({line})" if line else ""
     for kinds, meaning in MEANINGS:
         if isinstance(error, kinds):
             return meaning + where
-    return f"raised {type(error).__name__}: {(str(error).splitlines() or [''])[0]}{where}"
+    return f"raised {error_line(error)}{where}"
 
 
 def _first_problems(where: str, env: Env, result: Any, begun: Any) -> Iterator[str]:

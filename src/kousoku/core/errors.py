@@ -21,6 +21,10 @@ from .ours import LIBRARY
 from .own_line import own_lines
 from .synonyms import is_elsewhere, is_word, leading_to, meant
 
+LONGEST_TEXT = 200
+"""Characters of what another library's error says that a message has."""
+FEW = 12
+"""Names of which a message has all."""
 ALIKE, RATHER_ALIKE = 0.8, 0.65
 """How alike two words have to be for the one to be a slip of the other, where they are no names of the same list."""
 
@@ -92,6 +96,27 @@ def shorten(value: object, limit: int = 60) -> str:
     """Returns the value as it would be typed, cut to `limit` characters."""
     text = "nothing" if value is ... else " ".join(repr(value).split())
     return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def error_text(error: BaseException) -> str:
+    """Returns what an error of others' code says, in one line of at most `LONGEST_TEXT` characters; or else its name.
+
+    Examples:
+        >>> error_text(ValueError("no such", "map")), error_text(KeyError())
+        ("('no such', 'map')", 'KeyError')
+    """
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 3]}..."
+
+
+def error_line(error: BaseException) -> str:
+    """Returns an error's name, and the first line of what it says.
+
+    Examples:
+        >>> error_line(ValueError("no such map\\nas this")), error_line(KeyError())
+        ('ValueError: no such map', 'KeyError: ')
+    """
+    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
 
 
 def nearest(word: str, known: Iterable[str], count: int = 3, least: float = 0.5) -> list[str]:
@@ -238,15 +263,25 @@ def check_choice(field: str, value: Any, choices: Iterable[str]) -> None:
     raise ConfigError(field, value, f"{hint}use one of {', '.join(map(repr, known))}")
 
 
-def check_keys(field: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Refuses the first name that is not known, and suggests the one that is meant or the nearest."""
+def check_keys(field: str, given: Iterable[str], known: Iterable[str], where: str | None = None) -> None:
+    """Refuses the first name that is not known, and suggests the one that is meant or the nearest.
+
+    Args:
+        field: what they are names of.
+        given: what was written.
+        known: the names.
+        where: a sentence that says where all are shown, for the place of the names where these are many.
+
+    Raises:
+        ConfigError: with the name and the suggestion.
+    """
     names = list(known)
     for name in given:
         if name not in names:
-            raise ConfigError(field, name, meant(name, names) or _hint(name, names))
+            raise ConfigError(field, name, meant(name, names) or _hint(name, names, where))
 
 
-def _hint(name: str, known: list[str]) -> str:
+def _hint(name: str, known: list[str], where: str | None) -> str:
     """Returns a hint at the name that is nearest: known, or a word of others that is answered with a known one."""
     ours = is_elsewhere(name)
     theirs = nearest(name, [*known, *leading_to(known, name)], 1, ALIKE)
@@ -254,7 +289,7 @@ def _hint(name: str, known: list[str]) -> str:
         return f"did you mean {theirs[0]!r}? {meant(theirs[0], known)}"
     if close := nearest(name, known, 1, ALIKE if ours or is_word(name) else RATHER_ALIKE):
         return f"did you mean {close[0]!r}?"
-    names = f"known: {', '.join(known) or 'none'}"
+    names = f"known: {', '.join(known) or 'none'}" if where is None or len(known) <= FEW else where
     return f"other agents or commands have it; {names}" if ours else names
 
 

@@ -1,4 +1,4 @@
-"""Names of a sweep's settings: no two numbers that differ are called the same."""
+"""Names of a sweep's points: no two numbers that differ are called the same."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def distinct_texts(values: Iterable[float]) -> dict[float, str]:
 
 
 def point_texts(points: Sequence[Mapping[str, float]]) -> list[dict[str, str]]:
-    """Returns the numbers of every setting as texts, by their names, told apart among all settings.
+    """Returns the numbers of every sweep point as texts, by their names, told apart among all points.
 
     Examples:
         >>> point_texts([{"discount": 0.9, "epsilon": 0.1}, {"discount": 0.9000001, "epsilon": 0.1}])

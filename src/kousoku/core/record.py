@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from jaxtyping import Float, Int
 
-from .choice import choosing_scores, first_best
+from .choice import first_best, selection_scores
 from .panel import Panel
 from .scene import Trajectory2d
 from .scene3d import Trajectory3d
@@ -37,7 +37,7 @@ class RunRecord:
             "sources": {part: {setting: "given", "swept", "tuned" or "from SOURCE" of a preset's}}, "begun_for" (the
             steps that shares in schedules are of)}.
         facts: what happened, as JSON: {"status": "finished" | "interrupted" | "diverged" | "unfinished"
-            (killed, or still on its way), "trouble" (what became NaN, where; or None), "steps" (done, each member),
+            (killed, or still on its way), "failure" (what became NaN, where; or None), "steps" (done, each member),
             "members" (N), "seconds", "first_block_seconds" (of these, the first block's, which is compiled),
             "steps_per_second" (all members), "started" (ISO time), "resumed_at" (steps), "memory" (in MiB),
             "versions": {name: version}, "device": {..., "count" (how many shared the training), "available" (how
@@ -45,7 +45,7 @@ class RunRecord:
             the best checkpoint was chosen, where one was made), "cut_evaluations" (how many greedy episodes the
             evaluation ended at `eval_max_steps`, where the environment has no time limit),
             "blown_up" (how many ended so, whole or not, where the environment's info has a flag `diverged`)}.
-        points: the sweep's settings, one dict {name: value} each (see `core.sweep_names`); ({},) without a sweep.
+        points: of the sweep, one dict {name: value} each (see `core.sweep_names`); ({},) without a sweep.
         member_seed: [N] the seed of each member.
         member_point: [N] the sweep point of each member, an index into `points`.
         curves: "step" and "seconds" [R] are where and when each report was made; "return", "length" (means over the
@@ -105,11 +105,11 @@ class RunRecord:
     def scores(self) -> Float[np.ndarray, " N"]:
         """What the best member is chosen by: each one's mean greedy return, -inf if it is not finite.
 
-        At the end, over the first half of its episodes, so that the others can judge (`kousoku.core.choice`); or else
-        in the last evaluation on the way; 0 if nothing was evaluated.
+        At the end, over the first half of its episodes; the others are held out (`kousoku.core.choice`). Or else in the
+        last evaluation on the way; 0 if nothing was evaluated.
         """
         if "return" in self.evaluation:
-            return choosing_scores(self.evaluation["return"])
+            return selection_scores(self.evaluation["return"])
         if "eval_return" not in self.curves:
             return np.zeros(self.num_members)
         means = np.asarray(self.curves["eval_return"][-1], np.float64)

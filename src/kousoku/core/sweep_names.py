@@ -21,7 +21,7 @@ def env_name(name: str) -> str:
 
 
 def of_agent(point: Mapping[str, Value]) -> dict[str, Value]:
-    """Returns the agent's part of a setting.
+    """Returns the agent's part of a sweep point.
 
     Examples:
         >>> of_agent({"epsilon": 0.1, "env.slip": 0.2})
@@ -31,7 +31,7 @@ def of_agent(point: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def of_env(point: Mapping[str, Value]) -> dict[str, Value]:
-    """Returns the environment's part of a setting, by the environment's own names.
+    """Returns the environment's part of a sweep point, by the environment's own names.
 
     Examples:
         >>> of_env({"epsilon": 0.1, "env.slip": 0.2})

@@ -33,8 +33,8 @@ def tidy_columns(record: RunRecord) -> dict[str, Shaped[np.ndarray, " rows"]]:
         part = {name: np.repeat(column, members) for name, column in columns.items()}
         part["seed"] = np.tile(record.member_seed, len(step))
         for name in names:
-            settings = np.array([record.points[p].get(name, np.nan) for p in record.member_point.tolist()])
-            part[_column(name)] = np.tile(settings, len(step))
+            swept = np.array([record.points[p].get(name, np.nan) for p in record.member_point.tolist()])
+            part[_column(name)] = np.tile(swept, len(step))
         part["metric"] = np.full(step.size * members, metric, object)
         parts.append(part | {"value": np.asarray(values, np.float64).reshape(-1)})
     order = ["step", "seconds", "seed", *map(_column, names), "metric", "value"]

@@ -34,7 +34,7 @@ def checked_update(agent: Any, before: Any, made: Any, axis: str | None = None, 
     parts = 2 if samples is None else 3
     method, more = ("update", "") if parts == 2 else ("update_with_errors", ", and the errors of its samples")
     field = f"{type(agent).__name__}.{method}"
-    made = parts_of(field, made, parts, f"return the new state, and a dict of scalars to record{more}")
+    made = returned_parts(field, made, parts, f"return the new state, and a dict of scalars to record{more}")
     check_state(field, before, made[0])
     if samples is not None and (np.shape(made[2]) != (samples,) or not _is_real(made[2])):
         raise ConfigError(f"{field}'s errors", _kind(made[2]), f"give one number of each sample, [{samples}]")
@@ -45,7 +45,7 @@ def checked_update(agent: Any, before: Any, made: Any, axis: str | None = None, 
     return made[0], metrics, *made[2:]
 
 
-def parts_of(field: str, made: Any, count: int, fix: str) -> Any:
+def returned_parts(field: str, made: Any, count: int, fix: str) -> Any:
     """Returns what a method returned, a tuple of so many parts.
 
     Raises:

@@ -140,7 +140,7 @@ def steps_per_action(env: Env) -> int:
 def kind_of(env: Env) -> str:
     """Returns the names of an environment's class and of those inside it, such as TimeLimit(CartPole).
 
-    A class that is another one with pictures has the name of that, `told_as`.
+    A class that is another one with pictures has the name of that, `kind_name`.
     """
-    names = [getattr(type(each), "told_as", type(each).__name__) for each in (*wrappers_of(env), unwrapped(env))]
+    names = [getattr(type(each), "kind_name", type(each).__name__) for each in (*wrappers_of(env), unwrapped(env))]
     return "(".join(names) + ")" * (len(names) - 1)

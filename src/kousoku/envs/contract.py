@@ -12,7 +12,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..core.env import Env, Finite
-from ..core.env_shapes import class_of, door_for, is_pair, said, shape_problems, shapes, state_change, timestep_problems
+from ..core.env_shapes import (
+    class_of,
+    door_for,
+    error_meaning,
+    is_pair,
+    shape_problems,
+    shapes,
+    state_change,
+    timestep_problems,
+)
 from ..core.errors import Brief, ConfigError, check_count
 from ..core.host import HostEnv
 from ..core.model import TabularModel, check_model
@@ -58,7 +67,7 @@ def check_env(env: Env, *, steps: int = 200, seed: int = 0) -> None:
         try:
             problems.extend(check(seen))  # keeps what came before an exception
         except Exception as error:
-            problems.append(f"{check.__name__.strip('_')}: {said(error)}")
+            problems.append(f"{check.__name__.strip('_')}: {error_meaning(error)}")
         if problems and check in (_shapes, _spaces, _reset, _step):
             break
     if problems:

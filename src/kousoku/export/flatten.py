@@ -74,7 +74,7 @@ def _decomposed(name: str, inputs: Sequence[Any], params: dict[str, Any]) -> Any
 def computed(eqn: Any, inputs: Sequence[Any]) -> list[Any]:
     """Computes the results of an equation whose inputs are known, by JAX itself."""
     results = eqn.primitive.bind(*map(jax.device_put, inputs), **eqn.params)
-    return list(map(held, results if eqn.primitive.multiple_results else [results]))
+    return list(map(as_numpy, results if eqn.primitive.multiple_results else [results]))
 
 
 def dtype_of(aval: Any) -> Any:
@@ -82,7 +82,7 @@ def dtype_of(aval: Any) -> Any:
     return aval.dtype
 
 
-def held(x: Any) -> Any:
+def as_numpy(x: Any) -> Any:
     """Returns a known array as NumPy's, but a random key as it is."""
     return x if isinstance(x, (Tensor, np.ndarray)) or is_key(x) else np.asarray(x)
 

@@ -13,7 +13,7 @@ from . import runtime
 from .described import Described
 from .numpy_code import NumpyWriter, batch_line, dims
 
-ALWAYS = ("array", "refuse", "parts_of", "are_whole", "within_32_bits", "part_of", "is_dict", "dict_told", "is_like")
+ALWAYS = ("array", "refuse", "parts_of", "are_whole", "within_32_bits", "part_of", "is_dict", "dict_words", "is_like")
 RARELY = ("logistic", "erf", "whole_quotient", "whole", "shifted_right", "convolution")
 
 HEAD = '''"""A greedy policy as NumPy code, written by Kousoku: see TITLE. It needs no other file.

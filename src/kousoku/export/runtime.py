@@ -32,8 +32,8 @@ def parts_of(obs, parts, refuse):
             raise refuse(x.dtype.name if x.ndim or numbers else x.item(), f"use {dtype}", field)
         given, x = x, x if most is None else within_32_bits(x)
         if most is not None and x.size and not (np.all(x >= least) and np.all(x <= most)):
-            told = f"{given.min()} to {given.max()}" if given.size > 1 else given.item()
-            raise refuse(told, f"use whole numbers from {least} to {most}", field)
+            low, high = given.min().item(), given.max().item()
+            raise refuse(low if low == high else f"{low} to {high}", f"use whole numbers from {least} to {most}", field)
         if x.dtype.kind == "f" and np.isnan(x).any():
             place = np.argwhere(np.isnan(x))[0].tolist()
             raise refuse(np.nan, "use a number: for NaN there is no action", f"{field}{place or ''}")
@@ -70,12 +70,12 @@ def part_of(obs, names, shape, refuse):
         elif isinstance(obs, (tuple, list)) and name.isdigit() and int(name) < len(obs):
             obs = obs[int(name)]
         else:
-            raise refuse(dict_told(obs) or type(obs).__name__, f"give a part {name!r}", f"observation{path}")
+            raise refuse(dict_words(obs) or type(obs).__name__, f"give a part {name!r}", f"observation{path}")
         path += f"[{name!r}]"
     if is_dict(obs):
         fits = " or ".join(f"obs{path}[{name!r}]" for name in obs if is_like(obs[name], shape))
         fix = f"give {fits}" if fits else f"use an array of shape {shape}"
-        raise refuse(dict_told(obs), fix, f"observation{path}")
+        raise refuse(dict_words(obs), fix, f"observation{path}")
     try:
         return np.asarray(obs)
     except ValueError:
@@ -87,7 +87,7 @@ def is_dict(obs):
     return hasattr(obs, "keys") and not hasattr(obs, "__array__")
 
 
-def dict_told(obs):
+def dict_words(obs):
     """Returns in words which names a dict has; nothing of what is no dict."""
     return f"a dict with {', '.join(map(repr, obs)) or 'nothing'}" if is_dict(obs) else ""
 

@@ -1,4 +1,4 @@
-"""Other libraries: imported when they are asked for, and what they say in one line."""
+"""Other libraries: imported when they are asked for."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import importlib
 from importlib import metadata
 from typing import Any
 
-from ..core.errors import ConfigError
-
-MOST = 200
-"""Characters of what a library says that a message has."""
+from ..core.errors import ConfigError, error_text
 
 
 def imported(field: str, given: str, module: str, package: str, lowest: str, install: str) -> Any:
@@ -36,19 +33,8 @@ def imported(field: str, given: str, module: str, package: str, lowest: str, ins
         return importlib.import_module(module)
     except Exception as error:  # what another package raises when it does not fit to what else is installed
         works = f"{lowest} or later works where its own needs are met: {install}"
-        fix = f"{package} {there} cannot be imported ({said(error)}); {works}"
+        fix = f"{package} {there} cannot be imported ({error_text(error)}); {works}"
         raise ConfigError(field, given, fix) from error
-
-
-def said(error: Exception) -> str:
-    """Returns what another library's error says, in one line of at most `MOST` characters.
-
-    Examples:
-        >>> said(ValueError("no such", "map")), said(KeyError())
-        ("('no such', 'map')", 'KeyError')
-    """
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= MOST else f"{text[: MOST - 3]}..."
 
 
 def _numbers(version: str) -> tuple[int, ...]:

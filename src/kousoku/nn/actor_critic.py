@@ -32,11 +32,11 @@ class ActorCriticConfig:
 
     Attributes:
         hidden: widths of the actor's dense layers (after the convolutions, where there are any).
-        critic_hidden: the critic's; None for the same.
-        activation: of every hidden layer, one of `layers.ACTIVATIONS`.
+        critic_hidden: widths of the critic's hidden layers; None for the actor's.
+        activation: activation of every hidden layer, one of `layers.ACTIVATIONS`.
         shared: whether actor and critic share their body and carry, so that only the heads differ.
         recurrent: None, "gru" or "lstm": a cell between body and head.
-        recurrent_size: its units.
+        recurrent_size: units of the recurrent cell.
         body: "mlp", "cnn", or "auto": a CNN for images [height, width, channels], else an MLP.
         policy: the distribution of actions, one of `heads.KINDS`; in Python also a `HeadBuilder` of one's own.
         init_std: the first standard deviation of normal policies.

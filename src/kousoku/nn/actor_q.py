@@ -17,7 +17,7 @@ from ..core.errors import ConfigError, check_choice, check_number, check_size, s
 from ..core.spaces import Box, Discrete, Space
 from ..ops.distributions import Categorical, Distribution, Normal, TanhNormal
 from .actors import CategoricalActor, DeterministicActor, NormalActor, SquashedNormalActor
-from .atoms import Atoms, atoms_of, check_atoms
+from .atoms import ATOMS_OPTIONS, Atoms, atoms_of, check_atoms
 from .boxes import bounds, centre_and_reach, check_bounded, size_of
 from .critics import StateActionValue, StateActionValues
 from .gaussian import Gaussian
@@ -29,6 +29,8 @@ from .mlp import check_sizes
 from .torso import BODIES, body_for
 
 ACTORS = ("stochastic", "deterministic", "normal")
+CRITIC_OPTIONS = ("critic_hidden", "num_critics", "critic_body", "dropout", "value_gain", *ATOMS_OPTIONS)
+"""The fields of `ActorQConfig` that are of critics."""
 
 BOUNDED = "use finite bounds with low < high"
 """What is advised where actions cannot be learned in the unit box."""
@@ -42,8 +44,8 @@ class ActorQConfig:
 
     Attributes:
         hidden: widths of the actor's dense layers (after the convolutions, where there are any).
-        critic_hidden: the critics'; None for the same.
-        activation: of every hidden layer, one of `layers.ACTIVATIONS`.
+        critic_hidden: widths of the critics' hidden layers; None for the actor's.
+        activation: activation of every hidden layer, one of `layers.ACTIVATIONS`.
         num_critics: how many critics estimate the same values, each from weights of its own.
         policy: "stochastic", a distribution of actions (over a Box, that of the tanh of a normal variable);
             "deterministic", one action of a Box; or "normal", as "stochastic" but of a Box a normal distribution about
@@ -53,9 +55,9 @@ class ActorQConfig:
         actor_body: kind of the actor's dense layers: "plain"; "layer_norm", normalised before the activation; "crossq",
             by batch renormalisation; "simba", residual blocks, one for each width; or "simba_v2", blocks on the unit
             sphere. The last has a last layer of its own kind, for which `init_std` and gains have no meaning.
-        critic_body: that of the critics': one of these, or "droq", normalised and with dropout. "layer_norm" keeps
-            values that are learned from values far from the data from growing without end. With "crossq" there is no
-            target network.
+        critic_body: kind of the critics' dense layers: one of those of `actor_body`, or "droq", normalised and with
+            dropout. "layer_norm" keeps values that are learned from values far from the data from growing without end.
+            With "crossq" there is no target network.
         dropout: probability that a unit of "droq" is left out.
         init_std: the first standard deviation of the normal variable, before it is squashed.
         hidden_gain: gain of the weights of all hidden layers.
@@ -66,9 +68,9 @@ class ActorQConfig:
             the probabilities of fixed atoms (C51), "hl_gauss" for those of bins about the mean (HL-Gauss), "quantile"
             for quantiles (QR).
         num_atoms: atoms, bins or quantiles of each critic.
-        v_min: the least of the fixed atoms, or the lower edge of the bins: no return counts for less.
+        v_min: the smallest of the fixed atoms, or the lower edge of the bins: no return counts for less.
         v_max: the largest of the fixed atoms, or the upper edge of the bins: no return counts for more.
-        smoothing: deviation of what bins learn, in widths of a bin.
+        smoothing: standard deviation of what bins learn, in widths of a bin.
 
     Raises:
         ConfigError: for a value that cannot be used.

@@ -47,7 +47,7 @@ class GaussianBins(eqx.Module):
     number, but neighbouring bins say so, too.
 
     Attributes:
-        smoothing: the deviation of that distribution, in widths of a bin.
+        smoothing: the standard deviation of that distribution, in widths of a bin.
 
     References:
         Farebrother et al., Stop regressing, arXiv:2403.03950, section 3.1.
@@ -69,8 +69,8 @@ class GaussianBins(eqx.Module):
         return 0.5 * (self.edges[1:] + self.edges[:-1])
 
     @property
-    def deviation(self) -> float:
-        """The deviation of what is learned, in units of the values."""
+    def std(self) -> float:
+        """The standard deviation of what is learned, in units of the values."""
         return self.smoothing * (self.high - self.low) / self.number
 
     def mean(self, outputs: Outputs) -> Float[Array, "*A"]:
@@ -96,6 +96,10 @@ class QuantileAtoms(eqx.Module):
 Atoms = CategoricalAtoms | GaussianBins | QuantileAtoms
 
 DISTRIBUTIONS = ("scalar", "categorical", "hl_gauss", "quantile")
+
+
+ATOMS_OPTIONS = ("distribution", "num_atoms", "v_min", "v_max", "smoothing")
+"""The fields of a network's config that are of distributions of returns."""
 
 
 def check_atoms(config: Any) -> None:

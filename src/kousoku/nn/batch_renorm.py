@@ -58,8 +58,8 @@ class BatchRenorm(eqx.Module):
             axes: names of the axes that the samples lie on: of that `vmap`, and of devices.
         """
         mean = jax.lax.pmean(x, axes)
-        apart = x - mean
-        variance = jax.lax.pmean(apart * apart, axes)
+        centred = x - mean
+        variance = jax.lax.pmean(centred * centred, axes)
         std, running = jnp.sqrt(variance + EPSILON), jnp.sqrt(self.variance + EPSILON)
         settled = self.seen >= WARM_UP
         r = jnp.where(settled, jnp.clip(std / running, 1.0 / MOST_SCALE, MOST_SCALE), 1.0)
@@ -70,7 +70,7 @@ class BatchRenorm(eqx.Module):
             MOMENTUM * self.variance + (1.0 - MOMENTUM) * variance,
             jnp.minimum(self.seen + 1.0, WARM_UP),
         )
-        y = self.scale * (apart / std * r + d) + self.shift
+        y = self.scale * (centred / std * r + d) + self.shift
         return y, eqx.tree_at(_statistics, self, jax.lax.stop_gradient(moved))
 
 

@@ -32,7 +32,7 @@ class PolicyConfig:
 
     Attributes:
         hidden: widths of the dense layers (after the convolutions, where there are any); none for a linear policy.
-        activation: of every hidden layer, one of `layers.ACTIVATIONS`.
+        activation: activation of every hidden layer, one of `layers.ACTIVATIONS`.
         bias: whether the last layer has a bias; hidden layers always have one.
         body: "mlp", "cnn", or "auto": a CNN for images [height, width, channels] where there are hidden layers.
         layer_norm: whether hidden layers are normalised before the activation.

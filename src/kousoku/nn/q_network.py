@@ -38,12 +38,12 @@ class QNetworkConfig:
 
     Attributes:
         hidden: widths of the dense layers (after the convolutions, where there are any).
-        activation: of every hidden layer, one of `layers.ACTIVATIONS`.
+        activation: activation of every hidden layer, one of `layers.ACTIVATIONS`.
         dueling: whether the value of a state and the advantages of its actions have streams of their own.
         stream_hidden: widths of the dense layers of each of the two streams.
         body: "mlp", "cnn", or "auto": a CNN for images [height, width, channels], else an MLP.
-        layer_norm: whether dense layers are normalised before the activation. Values that are learned from values
-            far from the data grow without end more seldom with it.
+        layer_norm: whether dense layers are normalised before the activation. Values that are learned from values far
+            from the data grow without end less often with it.
         hidden_gain: gain of the weights of all hidden layers.
         head_gain: gain of the last layer's weights.
         init: how weights begin, one of `initialise.INITIALISERS`.
@@ -51,13 +51,13 @@ class QNetworkConfig:
             probabilities of fixed atoms (C51), "hl_gauss" for those of bins about the mean (HL-Gauss), "quantile" for
             quantiles (QR).
         num_atoms: atoms, bins or quantiles of each action.
-        v_min: the least of the fixed atoms, or the lower edge of the bins: no return counts for less.
+        v_min: the smallest of the fixed atoms, or the lower edge of the bins: no return counts for less.
         v_max: the largest of the fixed atoms, or the upper edge of the bins: no return counts for more.
-        smoothing: deviation of what bins learn, in widths of a bin.
+        smoothing: standard deviation of what bins learn, in widths of a bin.
         noisy: whether dense layers and heads have noise of a size that is learned, by which an agent explores.
-        noisy_std: the first size, over the root of a layer's inputs.
+        noisy_std: initial scale of the noise, divided by the square root of a layer's inputs.
         recurrent: None, "gru" or "lstm": a cell between body and head, which remembers what was observed before.
-        recurrent_size: its units.
+        recurrent_size: units of the recurrent cell.
 
     Raises:
         ConfigError: for a value that cannot be used.

@@ -21,6 +21,8 @@ from .recurrent import GRU, LSTM
 
 BODIES = ("auto", "mlp", "cnn")
 RECURRENT = ("gru", "lstm")
+RECURRENT_OPTIONS = ("recurrent", "recurrent_size")
+"""The fields of a network's config that are of a cell."""
 
 
 class VectorBody(eqx.Module):

@@ -39,7 +39,7 @@ def project(moved: Float[Array, " M"], probabilities: Float[Array, " M"], atoms:
 
 
 def gaussian_bins(
-    mean: Float[Array, ""], edges: Float[Array, " M"], deviation: float | Float[Array, ""]
+    mean: Float[Array, ""], edges: Float[Array, " M"], std: float | Float[Array, ""]
 ) -> Float[Array, " N"]:
     """Returns the probabilities of N = M - 1 bins under a normal distribution that ends at the outer edges.
 
@@ -49,7 +49,7 @@ def gaussian_bins(
     Args:
         mean: y; beyond the outer edges it counts as the nearer one.
         edges: e, increasing.
-        deviation: sigma.
+        std: the standard deviation sigma.
 
     References:
         Farebrother et al., Stop regressing: training value functions via classification for scalable deep RL,
@@ -60,7 +60,7 @@ def gaussian_bins(
         >>> gaussian_bins(jnp.float32(0.0), jnp.array([-1.0, 0.0, 1.0]), 0.5).tolist()
         [0.5, 0.5]
     """
-    below = ndtr((edges - jnp.clip(mean, edges[0], edges[-1])) / deviation)
+    below = ndtr((edges - jnp.clip(mean, edges[0], edges[-1])) / std)
     return (below[1:] - below[:-1]) / (below[-1] - below[0])
 
 

@@ -51,7 +51,7 @@ def constant_value(moments: RunningMoments, discount: Number) -> Float[Array, ""
 
 
 def dwarfing_value(moments: RunningMoments, discount: Number) -> Float[Array, ""]:
-    """Computes b: `constant_value` where the mean reward is above `DWARFED` deviations of rewards, and else 0.
+    """Computes b: `constant_value` where the mean reward is above `DWARFED` standard deviations of rewards, and else 0.
 
     Rewards that are all the same tell nothing of what they will differ by: of them it is 0, too.
     """

@@ -136,7 +136,7 @@ def standardised(x: Float[Array, "*N"], eps: Number = 1e-8, *, axis_name: str | 
 
     Args:
         x: samples, or those of one device.
-        eps: the least standard deviation, so to speak.
+        eps: its square is added to the variance, so that equal samples are not divided by 0.
         axis_name: of the devices that each hold as many of the samples.
 
     References:
@@ -151,7 +151,7 @@ def _centred(x: Float[Array, "*N"], axis_name: str | None) -> tuple[Float[Array,
     """Returns x minus its mean, and its variance.
 
     The mean is taken off twice, so that equal numbers become 0, whatever was rounded in adding them up. Devices centre
-    their own parts first, and meet once: each part is then moved by what its mean is apart from the others'.
+    their own parts first, and meet once: each part is then moved by the distance of its mean from theirs together.
     """
     mean = jnp.mean(x)
     rest = jnp.mean(x - mean)
@@ -160,6 +160,6 @@ def _centred(x: Float[Array, "*N"], axis_name: str | None) -> tuple[Float[Array,
     if axis_name is None:
         return centred, variance
     means, rests, variances = jax.lax.all_gather(jnp.stack([mean, rest, variance]), axis_name).T
-    apart = means - jnp.mean(means) + rests
-    apart = apart - jnp.mean(apart)
-    return centred + apart[jax.lax.axis_index(axis_name)], jnp.mean(variances + apart * apart)
+    distance = means - jnp.mean(means) + rests
+    distance = distance - jnp.mean(distance)
+    return centred + distance[jax.lax.axis_index(axis_name)], jnp.mean(variances + distance * distance)

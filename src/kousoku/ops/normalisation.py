@@ -57,9 +57,9 @@ def batch_moments(batch: Float[Array, "N *s"]) -> RunningMoments:
     """
     shift = batch[0]
     mean = shift + jnp.mean(batch - shift[None], axis=0)
-    apart = batch - mean[None]
-    rest = jnp.mean(apart, axis=0)
-    variance = jnp.maximum(jnp.mean(apart * apart, axis=0) - rest * rest, 0.0)
+    distance = batch - mean[None]
+    rest = jnp.mean(distance, axis=0)
+    variance = jnp.maximum(jnp.mean(distance * distance, axis=0) - rest * rest, 0.0)
     count = jnp.array(divmod(batch.shape[0], 2**32), jnp.uint32)
     return RunningMoments(count, mean, rest, variance, jnp.zeros_like(variance))
 
@@ -96,9 +96,9 @@ def merge_all(moments: RunningMoments) -> RunningMoments:
         return jnp.sum(values * w.reshape(-1, *[1] * (values.ndim - 1)), axis=0)
 
     middle = mean_of(moments.mean)
-    apart = (moments.mean - middle[None]) + moments.mean_rest
-    shift = mean_of(apart)
-    variance = mean_of(moments.variance + moments.variance_rest + (apart - shift[None]) ** 2)
+    distance = (moments.mean - middle[None]) + moments.mean_rest
+    shift = mean_of(distance)
+    variance = mean_of(moments.variance + moments.variance_rest + (distance - shift[None]) ** 2)
     mean = _add((middle, jnp.zeros_like(middle)), shift)
     return RunningMoments(_sum_of_counts(moments.count), *mean, variance, jnp.zeros_like(variance))
 
@@ -123,12 +123,6 @@ def normalise(moments: RunningMoments, x: Float[Array, "*s"], clip: Number = 10.
     return jnp.clip(jnp.where(_is_empty(moments), x, scaled), -clip, clip)
 
 
-def denormalise(moments: RunningMoments, x: Float[Array, "*s"], eps: Number = EPS) -> Array:
-    """Computes mean + x sqrt(variance + eps): undoes `normalise` where that did not clip."""
-    scaled = x * jnp.sqrt(moments.variance + moments.variance_rest + eps) + moments.mean_rest
-    return jnp.where(_is_empty(moments), x, moments.mean + scaled)
-
-
 def scale_rewards(
     moments: RunningMoments,
     rewards: Float[Array, "T B"],
@@ -141,7 +135,7 @@ def scale_rewards(
 
     All T steps are divided by one number, that of the moments after this batch. The rewards of one batch then keep
     their proportions, and one return is never a sum of rewards in different units, as it is when the number changes at
-    every step; nor does it depend on the order of the environments. It looks into no future: nothing has been learnt
+    every step; nor does it depend on the order of the environments. It looks into no future: nothing has been learned
     from this batch when its scale is fixed. And the very first steps are scaled by a whole batch, not by a few samples.
 
     Args:
@@ -204,8 +198,8 @@ class SampleSums(eqx.Module):
 
     def add(self, x: Float[Array, "*s"]) -> SampleSums:
         """Returns the sums with one more sample."""
-        apart = x - self.shift
-        return SampleSums(self.shift, self.first + apart, self.second + apart * apart)
+        distance = x - self.shift
+        return SampleSums(self.shift, self.first + distance, self.second + distance * distance)
 
     def moments(self, count: Int[Array, ""]) -> RunningMoments:
         """Returns mean and variance of so many samples."""

@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from ..core.errors import ConfigError, check_count, check_finite, check_number, check_takes
+from ..core.errors import ConfigError, check_count, check_finite, check_number, check_takes, error_line
 from ..core.spaces import LARGEST
 from ..core.typed_number import typed_number
 
@@ -226,6 +226,17 @@ def parse_schedule(field: str, text: str) -> float | Schedule:
     return make(*numbers, check_steps(f"{field}: steps", steps))
 
 
+def schedule_text(schedule: Schedule) -> str:
+    """Returns a schedule as `parse_schedule` reads it.
+
+    Examples:
+        >>> schedule_text(Linear(1.0, 0.05, "20%")), schedule_text(Harmonic(0.5, 1000))
+        ('linear:1.0:0.05:20%', 'harmonic:0.5:1000')
+    """
+    name = next(name for name, kind in SCHEDULES.items() if type(schedule) is kind)
+    return ":".join([name, *(str(getattr(schedule, part.lower())) for part in FORMS[name].split(":")[1:])])
+
+
 def in_run(agent: Any, steps: int) -> Any:
     """Returns an agent whose schedules count steps: shares of a run are those of one of so many steps."""
 
@@ -263,8 +274,7 @@ def _check_gives_number(field: str, function: Callable[..., Any]) -> None:
         with jax.numpy_dtype_promotion("standard"):
             made = jax.eval_shape(function, jax.ShapeDtypeStruct((), jnp.int32))
     except Exception as error:  # it is others' code
-        said = f"it raises {type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
-        raise ConfigError(field, name, f"{said}; {fix}") from error
+        raise ConfigError(field, name, f"it raises {error_line(error)}; {fix}") from error
     if getattr(made, "shape", None) != () or not jnp.issubdtype(made.dtype, jnp.number):
         gives = f"{made.dtype}{list(made.shape)}" if hasattr(made, "shape") else type(made).__name__
         raise ConfigError(field, name, f"it gives {gives}; {fix}")

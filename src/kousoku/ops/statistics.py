@@ -11,7 +11,7 @@ from jaxtyping import Float, Int, Shaped
 FEWEST = 4
 """Fewer values than this speak for themselves: they have no interval."""
 ENOUGH = 6
-"""From so many values on the truth is so seldom beyond all of them that an interval may end there."""
+"""From so many values on the truth is so rarely beyond all of them that an interval may end there."""
 
 Statistic = Literal["mean", "IQM"]
 """What stands for many values: their mean, or their interquartile mean."""
@@ -31,7 +31,7 @@ def estimate_interval(values: Shaped[np.ndarray, "... n"], statistic: Statistic 
 
     The mean has Student's interval, of six and more values as far as these reach: it holds nothing then that was never
     seen, such as a share above 1 or an error below 0, and holds the truth as often. (Of four normal values it would
-    hold it 88% of the times only, of five 93%.) The interquartile mean has that of the bootstrap. Fewer than four
+    hold it only 88% of the time, of five 93%.) The interquartile mean has that of the bootstrap. Fewer than four
     values have their mean and no interval: Student's would be absurdly wide, the bootstrap's would say less than they.
 
     Examples:
@@ -125,7 +125,7 @@ def iqm_interval(
     interquartile means of such draws. The same draws serve every place, so neighbouring points of a curve have alike
     intervals. NaN counts as missing. The interval of fewer than four values is NaN: it would say less than the values.
 
-    With few values the truth is covered somewhat less often than said: for 95%, about 87% of the times with four, 90%
+    With few values the truth is covered somewhat less often than said: for 95%, about 87% of the time with four, 90%
     with five, 93% to 95% from eight on.
 
     Args:

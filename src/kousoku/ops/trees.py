@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Shaped
 
+from ..compiler.frontend.keys import is_key
+
 T = TypeVar("T")
 
 
@@ -86,11 +88,6 @@ def tree_bytes(tree: Any) -> int:
         32
     """
     return sum(_array_bytes(leaf) for leaf in jax.tree.leaves(tree))
-
-
-def is_key(leaf: Any) -> bool:
-    """Returns whether an array, or its shape, is one of random keys, which NumPy has no arrays of."""
-    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def _array_bytes(leaf: Any) -> int:

@@ -162,9 +162,9 @@ def _is_string(model: Model, tendon: int) -> bool:
     stiff, (low, high) = model.tendon_stiffness[tendon] != 0, model.tendon_range[tendon]
     if stiff:
         low, high = model.tendon_lengthspring[tendon]
-    held = low == 0.0 < high < LARGEST and (stiff or bool(model.tendon_limited[tendon]))
+    bounded = low == 0.0 < high < LARGEST and (stiff or bool(model.tendon_limited[tendon]))
     damped = model.tendon_damping[tendon] != 0 or model.tendon_frictionloss[tendon] != 0
-    return bool(falls and model.tendon_num[tendon] == 2 and held and not damped and not pulled)
+    return bool(falls and model.tendon_num[tendon] == 2 and bounded and not damped and not pulled)
 
 
 def _site(model: Any, site: int) -> Point:

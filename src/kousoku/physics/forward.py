@@ -36,8 +36,8 @@ class Forward:
     Attributes:
         model, state: the mechanism and its state.
         smooth: everything but constraints.
-        constraints: all that there can be, each with its force in `solution.efc_force`, but for
-        contact_list: contacts between moving bodies where these are many.
+        constraints: all that there can be but for the contact list, each with its force in `solution.efc_force`.
+        contact_list: contacts between moving bodies, where these are many.
         solution: accelerations and forces of constraints.
     """
 

@@ -64,8 +64,8 @@ def poses(model: Model, qpos: Positions) -> tuple[Float[Array, "n 3"], Float[Arr
     quaternions = to_array([number for frame in frames for number in frame.quat], qpos.dtype).reshape(len(frames), 4)
     if not len(points):
         return positions, quaternions
-    unturned = jnp.tile(jnp.array([1.0, 0.0, 0.0, 0.0], qpos.dtype), (len(points), 1))
-    return jnp.concatenate([positions, points]), jnp.concatenate([quaternions, unturned])
+    identity = jnp.tile(jnp.array([1.0, 0.0, 0.0, 0.0], qpos.dtype), (len(points), 1))
+    return jnp.concatenate([positions, points]), jnp.concatenate([quaternions, identity])
 
 
 def num_frames(model: Model) -> int:

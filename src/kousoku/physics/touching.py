@@ -12,12 +12,11 @@ from jax import lax
 from jaxtyping import Array, Bool, Float
 
 from .algebra.scalar import Num, nums, to_array
-from .algebra.vector import IDENTITY, Mat, Vec
 from .collision.candidates import candidates, geom_types
 from .collision.geom import GeomInfo
 from .collision.narrow_phase import COLLISION_FUNCTIONS
 from .model import Model, check_vector
-from .stages.kinematics import Frame, geom_frame, kinematics
+from .stages.kinematics import geom_frame, kinematics, pack_frame, unpack_frame
 
 
 def any_contact(model: Model, qpos: Float[Array, " nq"]) -> Bool[Array, ""]:
@@ -42,7 +41,7 @@ def any_contact(model: Model, qpos: Float[Array, " nq"]) -> Bool[Array, ""]:
         return found
     k, dtype = kinematics(model, nums(qpos)), qpos.dtype
     geoms = sorted({g for c in pairs for g in (c.geom1, c.geom2)})
-    frames = jnp.stack([_packed(geom_frame(model, k, g), dtype) for g in geoms])
+    frames = jnp.stack([pack_frame(geom_frame(model, k, g), dtype) for g in geoms])
     sizes = to_array([x for g in geoms for x in nums(model.geom_size[g])], dtype).reshape(len(geoms), 3)
     for types, group in groupby(pairs, key=lambda c: geom_types(model, c)):
         same = list(group)
@@ -51,18 +50,9 @@ def any_contact(model: Model, qpos: Float[Array, " nq"]) -> Bool[Array, ""]:
 
         def look(found: jax.Array, pair: Any, collide: Any = COLLISION_FUNCTIONS[types]) -> tuple[jax.Array, None]:
             (first, second), margin = pair
-            one, other = (GeomInfo(_unpacked(frames[g]), nums(sizes[g]), Num(margin)) for g in (first, second))
+            one, other = (GeomInfo(unpack_frame(frames[g]), nums(sizes[g]), Num(margin)) for g in (first, second))
             distances = to_array([point.dist for point in collide(one, other)], dtype)
             return found | jnp.any(jnp.less(distances, margin)), None
 
         found = lax.scan(look, found, (jnp.asarray(ends), margins))[0]
     return found
-
-
-def _packed(frame: Frame, dtype: Any) -> jax.Array:
-    return to_array([*frame.pos, *(x for row in frame.mat for x in row)], dtype)
-
-
-def _unpacked(values: jax.Array) -> Frame:
-    v = nums(values)
-    return Frame(Vec(*v[:3]), IDENTITY, Mat(Vec(*v[3:6]), Vec(*v[6:9]), Vec(*v[9:12])))

@@ -80,19 +80,19 @@ class TrainConfig:
         record_every: steps between two reports; by default about 200 reports in all.
         loop: compiled, or python for a slow loop that one can read, print in and step through, of agents that learn
             from one step at a time.
-        eval_episodes: greedy episodes of each agent after training; of several agents as many more, to judge what the
-            first ones chose; 0 for none.
-        eval_max_steps: where an evaluation episode is cut if the environment has no time limit of its own.
+        eval_episodes: greedy episodes of each agent after training; with several agents, as many again to judge the
+            best one by; 0 for none.
+        eval_max_steps: steps after which an evaluation episode is cut if the environment has no time limit of its own.
         eval_every: steps between two evaluations during training, each at the first report from there on; by default
             there is one, at the end. They play the same episodes each time and leave no trace in training.
         checkpoint_every: steps between two checkpoints, each at the first report from there on; by default a minute
             passes between two. There is always one at the end, and where the run is stopped.
-        keep_checkpoints: how many of the last ones are kept, beside the best; 0 to write none.
+        keep_checkpoints: how many of the last checkpoints are kept, beside the best; 0 to write none.
         stop_on_nan: end the run at a report where a number of its state, reward or loss is NaN or infinite.
-        devices: JAX devices to spread the agents over; all by default.
+        devices: how many JAX devices to spread the agents over; all by default.
         init_from: a run, or its folder, whose best agent's policy and statistics all agents begin with; all else
             begins anew.
-        init_member: which agent of that run, by number; by default the best one.
+        init_member: which agent of the run of `init_from`, by number; by default the best one.
         out: the run folder; by default a new one below runs/; empty to save nothing.
         log: programs to log the reports for, too, tensorboard or wandb (each is an extra to install).
         progress: show a progress bar; by default in a terminal and in a notebook.
@@ -161,9 +161,9 @@ class TrainConfig:
 
     @property
     def points(self) -> tuple[dict[str, float], ...]:
-        """The settings of the sweep, in the order of itertools.product; ({},) without one."""
+        """The points of the sweep, in the order of itertools.product; ({},) without one."""
         names, values = list(self.sweep), [list(v) for v in self.sweep.values()]
-        return tuple(dict(zip(names, setting, strict=True)) for setting in itertools.product(*values))
+        return tuple(dict(zip(names, point, strict=True)) for point in itertools.product(*values))
 
     @property
     def num_reports(self) -> int:

@@ -34,7 +34,7 @@ def use_all_cores() -> int:
         try:
             jax.config.update("jax_num_cpu_devices", cores)
         except RuntimeError:
-            _tell_too_late(cores)
+            _warn_too_late(cores)
     return jax.device_count()
 
 
@@ -64,7 +64,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _tell_too_late(cores: int) -> None:
+def _warn_too_late(cores: int) -> None:
     """Warns that one device is all there will be for several cores; other numbers were chosen by somebody."""
     from ..compiler import backends  # here, as a command that asks for its cores need not have a compiler
 

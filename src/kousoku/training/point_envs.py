@@ -41,24 +41,24 @@ def point_envs(env: Env, env_config: Mapping[str, Any], config: TrainConfig) -> 
     readers = {name: reader(maker, name, list(config.sweep[name])) for name in names}
     points = [tuple(point[name] for name in names) for point in config.points]
     place = {values: i for i, values in enumerate(dict.fromkeys(points))}
-    settings = [dict(zip(names, values, strict=True)) for values in place]
-    made = [maker.make(**{env_name(n): readers[n](v) for n, v in setting.items()}) for setting in settings]
+    distinct = [dict(zip(names, values, strict=True)) for values in place]
+    made = [maker.make(**{env_name(n): readers[n](v) for n, v in point.items()}) for point in distinct]
     parts = [partition_env(each) for each in made]
-    for setting, part in zip(settings, parts, strict=True):
-        _check_alike((settings[0], parts[0]), (setting, part))
+    for point, part in zip(distinct, parts, strict=True):
+        _check_alike((distinct[0], parts[0]), (point, part))
     index = np.array([place[values] for values in points])
     own, arrays = _split([arrays for arrays, _ in parts])
     return PointEnvs(tuple(made[i] for i in index), rows(own, index), arrays)
 
 
 def _check_alike(first: tuple[dict[str, float], Any], other: tuple[dict[str, float], Any]) -> None:
-    """Refuses the numbers of a setting if with them there is more than numbers that differs from the first setting's.
+    """Refuses the numbers of a sweep point if with them there is more than numbers that differs from the first one's.
 
-    Settings come in an order in which the first one that differs does so in the name that is to blame.
+    Sweep points come in an order in which the first one that differs does so in the name that is to blame.
     """
     (before, (arrays, structure)), (after, (other_arrays, other_structure)) = first, other
     changed = [name for name in after if after[name] != before[name]]
-    texts = point_texts([{name: setting[name] for name in changed} for setting in (before, after)])
+    texts = point_texts([{name: point[name] for name in changed} for point in (before, after)])
     values = " and ".join(", ".join(each.values()) for each in texts)
     if tree_io.shapes(arrays) != tree_io.shapes(other_arrays):
         near = ", or write 1e-9 for 0" if 0 in (before[changed[0]], after[changed[0]]) else ""

@@ -37,7 +37,7 @@ class Preset:
         """Where the settings come from: "tuned", or "from" and a source."""
         return "tuned" if self.source is None else f"from {self.source}"
 
-    def told(self, value: Any) -> str | None:
+    def text(self, value: Any) -> str | None:
         """Returns a value of the preset with the word, such as "0.001, tuned"; None where it has none."""
         return None if value is None else f"{value}, {self.word}"
 

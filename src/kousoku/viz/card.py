@@ -8,7 +8,7 @@ from html import escape
 
 from ..core.record import RunRecord
 from . import headline
-from .headline import Figure
+from .headline import HeadlineNumber
 from .text import END_OF_ISOLATE, ISOLATE, well_formed
 
 CELL = "text-align:left;padding:2px 14px 2px 0;border:0;background:none;color:inherit"
@@ -17,11 +17,11 @@ CELL = "text-align:left;padding:2px 14px 2px 0;border:0;background:none;color:in
 FAINT = "font-weight:normal;opacity:.7"
 
 
-def card(title: str, rows: Iterable[Figure]) -> str:
+def card(title: str, rows: Iterable[HeadlineNumber]) -> str:
     """Returns a table with a title and a row for each number; text is never markup.
 
     Examples:
-        >>> "<b>q &lt; 1</b>" in card("q < 1", [Figure("Agents", "4", "seeds 0 to 3")])
+        >>> "<b>q &lt; 1</b>" in card("q < 1", [HeadlineNumber("Agents", "4", "seeds 0 to 3")])
         True
     """
     told = "".join(
@@ -55,11 +55,11 @@ def _table(rows: str) -> str:
 
 def run_card(record: RunRecord) -> str:
     """Returns the card of a run: its headline numbers, how it ended, and where it lies."""
-    trouble = record.facts.get("trouble") or ""
-    ended = [] if headline.finished(record) else [Figure("Status", headline.status(record), str(trouble))]
-    best = [] if len(record.points) == 1 else [headline.best_setting(record)]
-    where = Figure("Folder", "not saved" if record.path is None else str(record.path), "")
-    return card(headline.title(record), [*ended, *headline.figures(record), *best, where])
+    failure = record.facts.get("failure") or ""
+    ended = [] if headline.finished(record) else [HeadlineNumber("Status", headline.status(record), str(failure))]
+    best = [] if len(record.points) == 1 else [headline.best_point(record)]
+    where = HeadlineNumber("Folder", "not saved" if record.path is None else str(record.path), "")
+    return card(headline.title(record), [*ended, *headline.headline_numbers(record), *best, where])
 
 
 def _text(text: str) -> str:

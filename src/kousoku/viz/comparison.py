@@ -21,11 +21,11 @@ from ..core.words import plural
 from ..ops.comparison import probability_of_improvement, runs_of
 from ..ops.statistics import MeanInterval, estimate_interval
 from .card import table
-from .chosen_settings import chosen_points
-from .compared_settings import Defaults, env_key, env_words, no_defaults, setting_label
+from .chosen_points import chosen_points
+from .compared_points import Defaults, env_key, env_words, no_defaults, point_label
 from .comparison_checks import check_counts, chosen_values, not_evaluated, two_runs
 from .ranking import optimum
-from .text import ascii_only, interval_text, isolated, setting_of, short, shown_width, well_formed
+from .text import ascii_only, interval_text, isolated, point_name, short, shown_width, well_formed
 
 LONGEST_COLUMN = 16
 """Letters of a name over a column of the shell's table."""
@@ -34,7 +34,7 @@ LONGEST_TITLE = 60
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Entrant:
-    """The agents of one name on one environment: a run, or one setting of a sweep.
+    """The agents of one name on one environment: a run, or one point of a sweep.
 
     Attributes:
         name: as it is shown.
@@ -113,7 +113,7 @@ class Comparison:
         if shown_width(title) <= LONGEST_TITLE:
             return title
         where = isolated(self.groups[0].env) if len(self.groups) == 1 else f"{len(self.groups)} environments"
-        return f"{len(names)} runs or settings on {where}"
+        return f"{len(names)} runs or sweep points on {where}"
 
     def __repr__(self) -> str:
         names = (", ".join(isolated(one.name) for one in group.entrants) for group in self.groups)
@@ -143,17 +143,17 @@ def compare_records(
 ) -> Comparison:
     """Compares runs by their evaluations, those on the same environment (and the same options of it) with each other.
 
-    A setting of a sweep is on the environment with its numbers.
+    A point of a sweep is on the environment with its numbers.
 
     Args:
         named: runs by name.
-        where: which settings of sweeps take part: names of swept numbers, and the value or the values to keep of each.
+        where: which points of sweeps take part: names of swept numbers, and the value or the values to keep of each.
             A run that did not sweep a name is not asked for it.
         defaults: of an environment's id, its options by default: a run that was given one is on the same environment.
 
     Raises:
         ConfigError: if no environment has two entrants or one has too many; if a name has two runs on one
-            environment, a run was not evaluated, or a sweep has no setting that was asked for.
+            environment, a run was not evaluated, or a sweep has no point that was asked for.
     """
     chosen = chosen_values(named, where)
     groups: dict[str, list[Entrant]] = {}
@@ -201,7 +201,7 @@ def _cuts(env: str, entrants: Sequence[Entrant]) -> str:
 
 
 def _has_cut(one: Entrant) -> bool:
-    """Returns whether the evaluation ended an episode of these agents: the fact is of all settings of a sweep."""
+    """Returns whether the evaluation ended an episode of these agents: the fact is of all points of a sweep."""
     record = one.record
     if not record.facts.get("cut_evaluations"):
         return False
@@ -211,7 +211,7 @@ def _has_cut(one: Entrant) -> bool:
 def _entrants(
     name: str, record: RunRecord, points: Sequence[int], defaults: Defaults
 ) -> list[tuple[str, str, Entrant]]:
-    """Returns (environment as a key, environment in words, entrant) for each of some settings."""
+    """Returns (environment as a key, environment in words, entrant) for each of some sweep points."""
     if "return" not in record.evaluation:
         raise not_evaluated(name)
     found: list[tuple[str, str, Entrant]] = []
@@ -222,24 +222,24 @@ def _entrants(
         returns = np.asarray(own.evaluation["return"], np.float64)
         finite = np.asarray(np.isfinite(returns).all(axis=1))
         if not finite.any():
-            broken.append(setting_of(record, point))
+            broken.append(point_name(record, point))
             continue
         entrant = Entrant(
-            setting_label(name, values, record.points), own, returns[finite].mean(axis=1), int((~finite).sum())
+            point_label(name, values, record.points), own, returns[finite].mean(axis=1), int((~finite).sum())
         )
         env = record.config["env"]
         found.append((env_key(env, values, defaults), env_words(env, values), entrant))
     if not found:
         raise ConfigError("compare", name, "none of its agents has a finite return; leave it out")
     if broken:
-        who, settings = isolated(well_formed(name)), "; ".join(broken)
-        text = f"{who} is compared without {settings}: none of its agents has a finite return"
+        who, which = isolated(well_formed(name)), "; ".join(broken)
+        text = f"{who} is compared without {which}: none of its agents has a finite return"
         warnings.warn(text, RunWarning, stacklevel=4)
     return found
 
 
 def _of_point(record: RunRecord, point: int) -> RunRecord:
-    """Returns the record of one setting's agents: curves and evaluation, without tables and film."""
+    """Returns the record of one sweep point's agents: curves and evaluation, without tables and film."""
     mine = record.member_point == point
     curves = {name: values if values.ndim == 1 else values[:, mine] for name, values in record.curves.items()}
     return dataclasses.replace(

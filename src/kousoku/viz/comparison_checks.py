@@ -10,8 +10,8 @@ from typing import Any
 from ..core.errors import ConfigError
 from ..core.record import RunRecord
 from ..core.sweep_names import of_env
-from .chosen_settings import chosen_points, values_by_name
-from .compared_settings import Defaults, env_key, env_words, no_defaults, setting_label
+from .chosen_points import chosen_points, values_by_name
+from .compared_points import Defaults, env_key, env_words, no_defaults, point_label
 from .style import SERIES
 
 MOST = len(SERIES["light"])
@@ -44,8 +44,8 @@ def check_asked(
 ) -> None:
     """Refuses runs that cannot be compared, whatever their numbers are: before these are read.
 
-    Each has at least one setting on its environment, unless its sweep is of the environment's numbers: of that only all
-    of it tells. No setting is left out that `compare_records` keeps.
+    Each has at least one sweep point on its environment, unless its sweep is of the environment's numbers: of that only
+    all of it tells. No sweep point is left out that `compare_records` keeps.
 
     Args:
         named, where, defaults: as of `compare_records`.
@@ -72,7 +72,7 @@ def check_asked(
     if all(len(group) == 1 for group in groups.values()):
         alone = [group[0] for group in groups.values()]
         envs = [env_words(run.config["env"], point) for _, run, point in alone]
-        labels = [[setting_label(name, point, run.points)] for name, run, point in alone]
+        labels = [[point_label(name, point, run.points)] for name, run, point in alone]
         _check_pairs(list(zip(envs, labels, strict=True)))
 
 
@@ -91,8 +91,8 @@ def chosen_values(
     named: Mapping[str, Sequence[RunHeader | RunRecord]], where: Mapping[str, Any] | None
 ) -> dict[str, Sequence[float]]:
     """Returns the values to keep of each swept number."""
-    settings = {name: [run.points for run in runs] for name, runs in named.items()}
-    return values_by_name({} if where is None else where, settings)
+    swept = {name: [run.points for run in runs] for name, runs in named.items()}
+    return values_by_name({} if where is None else where, swept)
 
 
 def two_runs(name: str, env: str) -> ConfigError:
@@ -108,7 +108,7 @@ def not_evaluated(name: str) -> ConfigError:
 def check_counts(groups: Sequence[tuple[str, Sequence[str]]]) -> None:
     """Refuses (environment, names) of which one has too many names, or none has two."""
     for env, names in groups:
-        _check_most(env, len(names), "runs or settings")
+        _check_most(env, len(names), "runs or sweep points")
     _check_pairs(groups)
 
 
@@ -118,13 +118,13 @@ def _check_pairs(groups: Sequence[tuple[str, Sequence[str]]]) -> None:
         told = [f"{names[0]} is on {env}" for env, names in groups[:MOST]]
         others = f", and {len(groups) - MOST} more" if len(groups) > MOST else ""
         each = f": {', '.join(told)}{others}" if told else ""
-        apart = f" on each of {len(groups)} environments" if len(groups) > 1 else ""
+        places = f" on each of {len(groups)} environments" if len(groups) > 1 else ""
         fix = f"give at least two runs on the same environment{each}"
-        raise ConfigError("compare", f"1 run{apart}" if groups else ..., fix)
+        raise ConfigError("compare", f"1 run{places}" if groups else ..., fix)
 
 
 def _check_most(env: str, count: int, what: str) -> None:
     if count > MOST:
-        most = f"on {env} at most {MOST} are compared, and a sweep counts once for each of its settings"
-        fix = f"{most}: leave runs out, or choose settings by `where` (--where)"
+        most = f"on {env} at most {MOST} are compared, and a sweep counts once for each of its sweep points"
+        fix = f"{most}: leave runs out, or choose sweep points by `where` (--where)"
         raise ConfigError("compare", f"{count} {what}", fix)

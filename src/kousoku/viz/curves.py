@@ -27,7 +27,7 @@ from .headline import title
 from .ranking import optimum, point_order
 from .reports import has_values, is_flat
 from .style import SERIES, colored
-from .text import setting_of, short
+from .text import point_name, short
 
 MAX_MEMBERS = 50
 FEW_POINTS = 20
@@ -93,10 +93,10 @@ def _plot(record: RunRecord, name: str, ax: Axes | None) -> Figure:
     if evaluated is not None:
         _draw_evaluations(place, record, evaluated, order)
     best = _draw_optimum(place, record, name)
-    judged = np.empty(0) if evaluated is None else evaluated.mean.ravel()
+    greedy = np.empty(0) if evaluated is None else evaluated.mean.ravel()
     if evaluated is not None and len(record.points) == 1:
         _draw_whisker(place, evaluated)
-        judged = np.concatenate([judged, evaluated.low, evaluated.high], axis=None)
+        greedy = np.concatenate([greedy, evaluated.low, evaluated.high], axis=None)
     dress(
         place,
         title=f"{title(record)}\n{what_is_told(record, name, WHAT[name])}{_note(record)}{_sameness(record, name)}",
@@ -109,12 +109,12 @@ def _plot(record: RunRecord, name: str, ax: Axes | None) -> Figure:
         place.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         place.yaxis.set_minor_locator(NullLocator())
         place.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-        least, most = (np.concatenate([part, judged], axis=None) for part in (data.members, data.mean))
-        place.set_ylim(0.8 * float(np.nanmin(least)), 1.1 * float(np.nanmax(most)))
+        least, most = (np.concatenate([part, greedy], axis=None) for part in (data.members, data.mean))
+        place.set_ylim(0.8 * float(least[least > 0].min()), 1.1 * float(np.nanmax(most)))  # an interval may go below 0
     else:
         trained = np.concatenate([data.mean, data.low, data.high], axis=None)
-        place.set_ylim(*robust_limits(trained, judged, np.asarray(best)))
-    if len(record.points) > 1 or best or judged.size:
+        place.set_ylim(*robust_limits(trained, greedy, np.asarray(best)))
+    if len(record.points) > 1 or best or greedy.size:
         handles, labels = place.get_legend_handles_labels()
         legend = place.legend(
             handles[::-1], labels[::-1], facecolor=PAPER, edgecolor="none", framealpha=0.8, fontsize=TICK_SIZE,
@@ -163,7 +163,7 @@ def _draw(ax: Axes, record: RunRecord, data: Curve, rank: int, point: int) -> No
     if known:
         ax.fill_between(data.step, data.low[:, point], data.high[:, point], color=color, alpha=0.2, linewidth=0)
     several = len(record.points) > 1
-    label = (setting_of(record, point) if several else "while training") if known else None
+    label = (point_name(record, point) if several else "while training") if known else None
     width, alpha = (2.2, 1.0) if known else (0.9, 0.45)
     few = "." if np.isfinite(data.mean[:, point]).sum() <= FEW_POINTS else None  # a line of one point is not seen
     line = {"color": color, "linestyle": dashes, "linewidth": width, "alpha": alpha}
@@ -171,7 +171,7 @@ def _draw(ax: Axes, record: RunRecord, data: Curve, rank: int, point: int) -> No
 
 
 def _draw_evaluations(ax: Axes, record: RunRecord, data: Curve, order: list[int]) -> None:
-    """Draws evaluations as dots; of one setting in a colour of its own."""
+    """Draws evaluations as dots; of one sweep point in a colour of its own."""
     single = len(record.points) == 1
     for rank, point in enumerate(order[: colored(len(order))]):
         color = COLORS[1 if single else rank]

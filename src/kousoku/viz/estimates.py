@@ -21,7 +21,7 @@ from .text import interval_text, short
 IQM_WORDS = "interquartile mean"
 
 
-class Told(NamedTuple):
+class SummaryStatistic(NamedTuple):
     """A number as it is told.
 
     Attributes:
@@ -65,13 +65,13 @@ class Told(NamedTuple):
         return f"{short(self.value)} ({', '.join(part for part in (self.name, self.spread) if part)})"
 
 
-def told(values: Shaped[np.ndarray, " n"], what: str, statistic: Statistic = "mean") -> Told:
+def summary_statistic(values: Shaped[np.ndarray, " n"], what: str, statistic: Statistic = "mean") -> SummaryStatistic:
     """Returns how n values are told, which are of one kind ("agent", "episode"); NaN counts as missing."""
     found = estimate_interval(values, statistic)
     known = np.asarray(values, np.float64)[~np.isnan(values)]
     least, most = (float(known.min()), float(known.max())) if known.size else (math.nan, math.nan)
     low, high = float(found.low), float(found.high)
-    return Told(float(found.mean), low, high, statistic, plural(known.size, what), least, most)
+    return SummaryStatistic(float(found.mean), low, high, statistic, plural(known.size, what), least, most)
 
 
 def statistic(record: RunRecord) -> Statistic:

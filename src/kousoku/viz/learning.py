@@ -23,7 +23,7 @@ from .estimates import how_drawn, statistic
 from .ranking import optimum
 from .reports import has_values
 from .style import colored
-from .text import setting_of
+from .text import point_name
 
 MAX_MEMBERS = 50
 MAX_FAINT_CURVES = 40
@@ -184,7 +184,7 @@ def _candidates(record: RunRecord, order: list[int]) -> dict[str, Any]:
 
 
 def _expected(record: RunRecord, order: list[int]) -> dict[str, Any]:
-    """Returns what actions were expected to be worth beside what followed: of several settings the difference.
+    """Returns what actions were expected to be worth beside what followed: of several sweep points the difference.
 
     References:
         Fujimoto, van Hoof and Meger, arXiv:1802.09477, figure 1.
@@ -229,12 +229,12 @@ def _own(name: str) -> str:
 
 
 def _drawn(record: RunRecord, data: Curve, order: list[int], when: str = TRAINING) -> dict[str, Any]:
-    """Returns the axes' numbers, a series for each setting, how many have none, and single agents.
+    """Returns the axes' numbers, a series for each sweep point, how many have none, and single agents.
 
     Args:
         record: of the run.
         data: what is drawn.
-        order: of the settings, best first.
+        order: of the sweep points, best first.
         when: the lines were seen, in words.
     """
     ranks = {point: rank for rank, point in enumerate(order)}
@@ -253,7 +253,7 @@ def _series(record: RunRecord, data: Curve, order: list[int], when: str = TRAINI
     single, best = len(record.points) == 1, colored(len(record.points))
     return [
         {
-            "name": f"{when}, {_who(record)}" if single else setting_of(record, p),
+            "name": f"{when}, {_who(record)}" if single else point_name(record, p),
             "color": rank if rank < best else -1,
             "mean": numbers(data.mean[:, p]),
             "low": numbers(data.low[:, p]) if rank < best else None,
@@ -264,7 +264,7 @@ def _series(record: RunRecord, data: Curve, order: list[int], when: str = TRAINI
 
 
 def _evaluations(record: RunRecord, name: str, order: list[int]) -> dict[str, Any] | None:
-    """Returns what greedy episodes during training returned: of one setting in a colour of its own."""
+    """Returns what greedy episodes during training returned: of one sweep point in a colour of its own."""
     if name not in record.curves:
         return None
     data = curve(record, name)

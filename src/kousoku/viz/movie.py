@@ -116,9 +116,9 @@ def write_mp4(target: Path, pictures: Iterable[Picture], seconds: float) -> None
             process.stdin.close()
         except BrokenPipeError:
             pass  # it has ended by itself, and says why
-        trouble = process.stderr.read().decode(errors="replace")
+        errors = process.stderr.read().decode(errors="replace")
     if process.returncode:
-        raise ConfigError("path", _asked(target), f"ffmpeg says: {' '.join(trouble.split()) or 'nothing'}")
+        raise ConfigError("path", _asked(target), f"ffmpeg says: {' '.join(errors.split()) or 'nothing'}")
 
 
 def _ffmpeg(target: Path) -> str:

@@ -17,7 +17,7 @@ from .curve_data import with_derived_curves
 from .encode import numbers
 from .estimates import estimate, statistic
 from .offline import asset
-from .ranking import overlapping, point_order, point_told, score, tied_points
+from .ranking import overlapping, point_order, point_summary, score, tied_points
 from .style import BINS, colored, embedded_pictures
 from .summary import largest_errors
 from .tables import member_name, tables, tie_note
@@ -41,7 +41,7 @@ def payload(record: RunRecord) -> dict[str, Any]:
         "title": headline.title(record),
         "status": headline.status(record),
         "sentence": headline.sentence(record),
-        "figures": [figure._asdict() for figure in headline.figures(record)],
+        "headline": [number._asdict() for number in headline.headline_numbers(record)],
         "bins": BINS,
         "colored": colored(len(record.points)),
         "tables": tables(record, order),
@@ -56,14 +56,14 @@ def payload(record: RunRecord) -> dict[str, Any]:
 
 
 def _sweep(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
-    """Returns one row for each setting, best first: chosen by some episodes, told by others."""
+    """Returns one row for each sweep point, best first: chosen by some episodes, told by others."""
     if len(record.points) == 1:
         return None
     result, errors = score(record), largest_errors(record)
     texts, names = point_texts(record.points), list(dict.fromkeys(name for point in record.points for name in point))
     shown, found = order[:MAX_SWEEP_ROWS], []
     for point, alike in zip(shown, overlapping(record, shown).tolist(), strict=True):
-        members, worth = record.member_point == point, point_told(record, point)
+        members, worth = record.member_point == point, point_summary(record, point)
         error = None if errors is None else estimate(record, errors[members]).mean
         found.append(
             {
@@ -78,7 +78,7 @@ def _sweep(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
         "names": names,
         "statistic": statistic(record),
         "score": result.name,
-        "heldOut": result.held_out,
+        "heldOut": result.unbiased,
         "tied": tied_points(record),
         "rows": found,
         "left": max(0, len(order) - MAX_SWEEP_ROWS),
@@ -86,7 +86,7 @@ def _sweep(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
 
 
 def _swept(text: str | None) -> float | None:
-    """Returns a swept number with the digits that words give it; None where a setting has none."""
+    """Returns a swept number with the digits that words give it; None where a sweep point has none."""
     return None if text is None else float(text)
 
 

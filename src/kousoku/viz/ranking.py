@@ -1,4 +1,4 @@
-"""The best agent and the best setting: chosen by some episodes, told by others, and a tie is called one."""
+"""The best agent and the best sweep point: chosen by some episodes, told by others, and a tie is called one."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from jaxtyping import Bool, Float, Shaped
 from ..core.choice import (
     broken_members,
     first_best,
-    judging_episodes,
+    held_out_episodes,
     mean_returns,
     split_episodes,
     tied_for_best,
 )
 from ..core.record import RunRecord
 from ..core.words import plural
-from .estimates import Told, estimate, statistic, told
+from .estimates import SummaryStatistic, estimate, statistic, summary_statistic
 from .reports import has_values, mean_of_reports
 
 NEARLY = 0.01
@@ -26,21 +26,21 @@ NEARLY = 0.01
 
 @dataclass(frozen=True)
 class Score:
-    """One number for each member, by which members and settings are compared.
+    """One number for each member, by which members and sweep points are compared.
 
     Attributes:
         name: what it is.
         when: at what time of the training; empty for after it.
-        choosing: by which the best is chosen; -inf for a member that broke, NaN where nothing is known.
-        members: what is told of each; of a sweep, whose best setting is chosen, over the episodes that judge.
-        held_out: whether what judges had no part in the choice.
+        selection: by which the best is chosen; -inf for a member that broke, NaN where nothing is known.
+        members: what is told of each; of a sweep, whose best point is chosen, over the episodes that are held out.
+        unbiased: whether what tells had no part in the choice.
     """
 
     name: str
     when: str
-    choosing: Float[np.ndarray, " N"]
+    selection: Float[np.ndarray, " N"]
     members: Float[np.ndarray, " N"]
-    held_out: bool
+    unbiased: bool
 
 
 def score(record: RunRecord) -> Score:
@@ -50,8 +50,8 @@ def score(record: RunRecord) -> Score:
     part in choosing the best checkpoint.
     """
     if "return" in record.evaluation:
-        held_out = split_episodes(*record.evaluation["return"].shape).held_out
-        return Score("greedy return", "", record.scores, _of_members(record), held_out)
+        unbiased = split_episodes(*record.evaluation["return"].shape).unbiased
+        return Score("greedy return", "", record.scores, _of_members(record), unbiased)
     held_out = _held_out_at_end(record)
     if held_out is not None:
         return Score(
@@ -83,7 +83,7 @@ def _span(record: RunRecord, first: int) -> str:
 def _shown(record: RunRecord, what: str) -> Shaped[np.ndarray, "N J"]:
     """Returns of each member's greedy episodes those by which it is told: in a sweep, whose best is chosen, half."""
     values = record.evaluation[what]
-    return judging_episodes(values) if len(record.points) > 1 else values
+    return held_out_episodes(values) if len(record.points) > 1 else values
 
 
 def _of_members(record: RunRecord, what: str = "return") -> Float[np.ndarray, " N"]:
@@ -92,13 +92,13 @@ def _of_members(record: RunRecord, what: str = "return") -> Float[np.ndarray, " 
     return np.where(broken_members(record.evaluation[what]), np.nan, means)
 
 
-def _of_episodes(record: RunRecord, member: int, what: str, episodes: Shaped[np.ndarray, " J"]) -> Told:
+def _of_episodes(record: RunRecord, member: int, what: str, episodes: Shaped[np.ndarray, " J"]) -> SummaryStatistic:
     """Returns how a member's returns, or lengths, are told; no returns of one that broke are."""
     broken = broken_members(record.evaluation[what])[member]
-    return told(episodes[:0] if broken else episodes, "episode")
+    return summary_statistic(episodes[:0] if broken else episodes, "episode")
 
 
-def broken_told(record: RunRecord) -> str:
+def broken_agents(record: RunRecord) -> str:
     """Says how many agents broke, of which nothing is told; or ""."""
     returns = record.evaluation.get("return")
     broken = 0 if returns is None else int(broken_members(returns).sum())
@@ -110,76 +110,76 @@ def broken_told(record: RunRecord) -> str:
 
 
 def _held_out_at_end(record: RunRecord) -> Float[np.ndarray, " N"] | None:
-    """Returns what each member got in the episodes that judge of an evaluation where the record ends; or None."""
-    judged = _held_out_at(record, int(record.facts.get("steps", -1)))
-    return None if judged is None or not np.isfinite(judged).any() else judged
+    """Returns what each member got in the held-out episodes of an evaluation where the record ends; or None."""
+    held_out = _held_out_at(record, int(record.facts.get("steps", -1)))
+    return None if held_out is None or not np.isfinite(held_out).any() else held_out
 
 
 def _held_out_at(record: RunRecord, step: int) -> Float[np.ndarray, " N"] | None:
-    """Returns what each member got in the episodes that judge of the evaluation on the way at a step; None without."""
+    """Returns what each member got in the held-out episodes of the evaluation on the way at a step; None without."""
     held_out, steps = (record.curves.get(name) for name in ("eval_held_out", "eval_step"))
     if held_out is None or steps is None or step not in steps:
         return None
     return np.asarray(held_out[steps.tolist().index(step)], np.float64)
 
 
-def best_checkpoint_told(record: RunRecord) -> tuple[int, Told] | None:
+def best_checkpoint_summary(record: RunRecord) -> tuple[int, SummaryStatistic] | None:
     """Returns the step of the best checkpoint and what the episodes there say that had no part in choosing it.
 
-    None where the last one is the best, or no episode judges.
+    None where the last one is the best, or no episode is held out.
     """
     step, steps = int(record.facts.get("best_step", -1)), record.curves.get("eval_step", np.array([-1]))
     held_out = None if step == steps[-1] else _held_out_at(record, step)
     if held_out is None or not np.isfinite(held_out).all():
         return None
-    return step, told(held_out, "agent", statistic(record))
+    return step, summary_statistic(held_out, "agent", statistic(record))
 
 
 def best_member(record: RunRecord) -> int:
     """Returns the record's own choice if there was an evaluation; else the member with the highest score."""
     evaluated = "return" in record.evaluation or "eval_return" in record.curves
-    return record.best_member if evaluated else first_best(score(record).choosing)
+    return record.best_member if evaluated else first_best(score(record).selection)
 
 
 def best_members(record: RunRecord) -> Bool[np.ndarray, " N"]:
     """Marks all members that tie for the best."""
     evaluated = "return" in record.evaluation or "eval_return" in record.curves
-    return tied_for_best(record.scores if evaluated else score(record).choosing)
+    return tied_for_best(record.scores if evaluated else score(record).selection)
 
 
-def best_told(record: RunRecord, what: str = "return") -> Told | None:
+def best_summary(record: RunRecord, what: str = "return") -> SummaryStatistic | None:
     """Returns what the best member's episodes say that had no part in choosing it; None if there are none.
 
     Args:
         record: of the run.
         what: of the episodes, "return" or "length".
     """
-    if "return" not in record.evaluation or not score(record).held_out:
+    if "return" not in record.evaluation or not score(record).unbiased:
         return None
     best = best_member(record)
-    return _of_episodes(record, best, what, judging_episodes(record.evaluation[what])[best])
+    return _of_episodes(record, best, what, held_out_episodes(record.evaluation[what])[best])
 
 
-def point_told(record: RunRecord, point: int, what: str = "return") -> Told:
-    """Returns what is told of a setting: over its agents; over the episodes of a single one.
+def point_summary(record: RunRecord, point: int, what: str = "return") -> SummaryStatistic:
+    """Returns what is told of a sweep point: over its agents; over the episodes of a single one.
 
     Args:
         record: of the run.
-        point: the setting.
+        point: the sweep point.
         what: of the greedy episodes, "return" or "length"; without any, the score is told.
     """
     members = np.flatnonzero(record.member_point == point)
     if "return" not in record.evaluation:
-        return told(score(record).members[members], "agent", statistic(record))
+        return summary_statistic(score(record).members[members], "agent", statistic(record))
     if len(members) == 1:
         return _of_episodes(record, int(members[0]), what, _shown(record, what)[members[0]])
-    return told(_of_members(record, what)[members], "agent", statistic(record))
+    return summary_statistic(_of_members(record, what)[members], "agent", statistic(record))
 
 
 def point_scores(record: RunRecord) -> Float[np.ndarray, " P"]:
-    """Returns by what the best setting is chosen: the statistic over its agents, NaN where nothing is known."""
-    choosing = score(record).choosing
-    known = np.where(np.isfinite(choosing), choosing, np.nan)
+    """Returns by what the best sweep point is chosen: the statistic over its agents, NaN where nothing is known."""
+    selection = score(record).selection
+    known = np.where(np.isfinite(selection), selection, np.nan)
     return np.array([float(estimate(record, known[record.member_point == p]).mean) for p in range(len(record.points))])
 
 
@@ -192,19 +192,19 @@ def point_order(record: RunRecord) -> list[int]:
 
 
 def tied_points(record: RunRecord) -> int:
-    """Returns how many settings tie for the best."""
+    """Returns how many sweep points tie for the best."""
     return int(tied_for_best(point_scores(record)).sum())
 
 
 def overlapping(record: RunRecord, order: list[int]) -> Bool[np.ndarray, " P"]:
-    """Marks, in an order of the settings, those that the results do not tell from the first one.
+    """Marks, in an order of the sweep points, those that the results do not tell from the first one.
 
     They tie with it, or their intervals overlap its interval. Without an interval only ties are marked.
     """
-    tied, best = tied_for_best(point_scores(record)), point_told(record, order[0])
+    tied, best = tied_for_best(point_scores(record)), point_summary(record, order[0])
     marks: list[bool] = []
     for point in order:
-        found = point_told(record, point)
+        found = point_summary(record, point)
         marks.append(bool(tied[point]) or (found.low <= best.high and best.low <= found.high))
     return np.asarray(marks)
 
@@ -220,10 +220,10 @@ def cut_episodes(record: RunRecord) -> str:
     cut = record.facts.get("cut_evaluations")
     if not cut:
         return ""
-    return cut_told(cut, record.evaluation["return"].size, record.config["eval_max_steps"], "eval_max_steps")
+    return cut_words(cut, record.evaluation["return"].size, record.config["eval_max_steps"], "eval_max_steps")
 
 
-def cut_told(cut: int, played: int, limit: int, option: str) -> str:
+def cut_words(cut: int, played: int, limit: int, option: str) -> str:
     """Says how many episodes an evaluation ended, at the steps that an option set."""
     episodes = f"{plural(played, 'greedy episode')} {'was' if cut == 1 else 'were'}"
     return f"{cut:,} of {episodes} cut by the evaluation at {plural(limit, 'step')} ({option})"

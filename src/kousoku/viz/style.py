@@ -63,10 +63,10 @@ TRAIL_IN_DARK: Hex = "#7f8aa0"
 THIN: dict[Scheme, float] = {"light": 1.0, "dark": 2.2}
 """How much of the colour of thin lines is seen, as multiples of what is enough on a light page."""
 
-MANY_SETTINGS = 6
-"""Settings of which each has a colour of its own; bands of more of them hide each other."""
-BEST_SETTINGS = 4
-"""Settings with a colour of their own where there are more than that."""
+MANY_POINTS = 6
+"""Sweep points of which each has a colour of its own; bands of more of them hide each other."""
+BEST_POINTS = 4
+"""Sweep points with a colour of their own where there are more than that."""
 
 DARK_INK, LIGHT_INK = "#000000", "#ffffff"
 
@@ -115,9 +115,9 @@ def scale_colors(name: str, scheme: Scheme, count: int = BINS) -> tuple[Hex, ...
     return tuple(colors)
 
 
-def colored(settings: int) -> int:
-    """Returns how many of the settings, the best first, are drawn in a colour of their own; the others are grey."""
-    return settings if settings <= MANY_SETTINGS else BEST_SETTINGS
+def colored(points: int) -> int:
+    """Returns how many of the sweep points, the best first, are drawn in a colour of their own; the others are grey."""
+    return points if points <= MANY_POINTS else BEST_POINTS
 
 
 def css() -> str:

@@ -11,7 +11,7 @@ from ..core.record import RunRecord
 from .encode import numbers
 from .ranking import best_member, best_members, score
 from .summary import greedy, has_own_arms, is_bandit, mean_over_members, panels_of
-from .text import setting_of
+from .text import point_name
 
 MAX_AGENTS = 50
 MAX_NUMBERS = 300_000
@@ -58,8 +58,8 @@ def _chosen(record: RunRecord, order: list[int], room: int) -> list[tuple[str, n
     chosen: list[tuple[str, np.ndarray]] = []
     if len(record.points) > 1:
         for rank, point in enumerate(order[: max(1, room - 4)]):
-            prefix = "best setting: " if rank == 0 else "mean of "
-            chosen.append((prefix + setting_of(record, point), np.flatnonzero(record.member_point == point)))
+            prefix = "best sweep point: " if rank == 0 else "mean of "
+            chosen.append((prefix + point_name(record, point), np.flatnonzero(record.member_point == point)))
     shown_best = (f"best agent ({member_name(record, best)}{tie_note(record)})", np.array([best]))
     means = [*chosen, (f"mean of all {count:,} agents", everybody)]
     chosen = [shown_best] if has_own_arms(record) else [*means, shown_best]
@@ -73,8 +73,8 @@ def _chosen(record: RunRecord, order: list[int], room: int) -> list[tuple[str, n
 
 
 def member_name(record: RunRecord, member: int) -> str:
-    """Names a member by its seed, and by its setting in a sweep."""
-    point = f", {setting_of(record, int(record.member_point[member]))}" if len(record.points) > 1 else ""
+    """Names a member by its seed, and by its point in a sweep."""
+    point = f", {point_name(record, int(record.member_point[member]))}" if len(record.points) > 1 else ""
     return f"seed {record.member_seed[member]}{point}"
 
 

@@ -101,7 +101,7 @@ def interval_text(low: float, high: float) -> str:
     return "" if math.isnan(low) or math.isnan(high) else f"[{short(low)}, {short(high)}]"
 
 
-def setting(point: Mapping[str, Any], among: Iterable[Mapping[str, Any]] = ()) -> str:
+def point_words(point: Mapping[str, Any], among: Iterable[Mapping[str, Any]] = ()) -> str:
     """Writes a sweep point in words.
 
     Args:
@@ -109,11 +109,11 @@ def setting(point: Mapping[str, Any], among: Iterable[Mapping[str, Any]] = ()) -
         among: all points of the sweep, from which this one is told apart.
 
     Examples:
-        >>> setting({"learning_rate": 0.5, "epsilon": 0.1})
+        >>> point_words({"learning_rate": 0.5, "epsilon": 0.1})
         'learning_rate 0.5, epsilon 0.1'
-        >>> setting({"epsilon": 0.1}, [{"epsilon": 0.1}, {"epsilon": 0.10000001}])
+        >>> point_words({"epsilon": 0.1}, [{"epsilon": 0.1}, {"epsilon": 0.10000001}])
         'epsilon 0.1'
-        >>> setting({"epsilon": 0.10000001}, [{"epsilon": 0.1}, {"epsilon": 0.10000001}])
+        >>> point_words({"epsilon": 0.10000001}, [{"epsilon": 0.1}, {"epsilon": 0.10000001}])
         'epsilon 0.10000001'
     """
     points = list(among)
@@ -121,9 +121,9 @@ def setting(point: Mapping[str, Any], among: Iterable[Mapping[str, Any]] = ()) -
     return well_formed(", ".join(f"{name} {text}" for name, text in texts.items()))
 
 
-def setting_of(record: RunRecord, point: int) -> str:
+def point_name(record: RunRecord, point: int) -> str:
     """Writes a point of a run's sweep in words, told apart from all others of it."""
-    return setting(record.points[point], record.points)
+    return point_words(record.points[point], record.points)
 
 
 def _among(value: Any, others: Iterable[Any]) -> str:

@@ -22,7 +22,7 @@ from .ranking import best_member, point_order
 from .style import SERIES
 from .summary import exact_values, greedy, has_own_arms, is_bandit, mean_over_members, panels_of, state_values
 from .tables import member_name
-from .text import setting_of
+from .text import point_name
 
 POINTS_PER_INCH = 72
 
@@ -32,7 +32,7 @@ def plot_values(record: RunRecord, member: int | None = None, ax: Axes | None = 
 
     Args:
         record: a run of an agent with a table.
-        member: which agent; None for the mean over all of them (over the best setting's, after a sweep), or for the
+        member: which agent; None for the mean over all of them (over the best point's, after a sweep), or for the
             best one of a bandit whose exact values are not known, as each agent may have a bandit of its own.
         ax: where to draw; None for a new figure.
 
@@ -94,7 +94,7 @@ def _members(record: RunRecord, member: int | None) -> tuple[np.ndarray, str]:
         point = point_order(record)[0]
         members = np.flatnonzero(record.member_point == point)
         who = "the agent" if len(members) == 1 else f"mean of {len(members):,} agents"
-        return members, f"{who} with {setting_of(record, point)}"
+        return members, f"{who} with {point_name(record, point)}"
     return np.arange(record.num_members), f"mean of {record.num_members:,} agents"
 
 

@@ -107,8 +107,8 @@ def followed_frames(trajectory: Trajectory3d, moving: list[int]) -> list[int]:
         return []
     moving = sorted({geom.frame for geom in geoms})
     x = np.asarray(trajectory.positions, np.float64)[:, moving]
-    apart = np.linalg.norm(x - np.median(x, axis=1, keepdims=True), axis=2).max(axis=0)
-    near = apart <= LOST * _diagonal(_box(geoms, trajectory, 0))
+    distance = np.linalg.norm(x - np.median(x, axis=1, keepdims=True), axis=2).max(axis=0)
+    near = distance <= LOST * _diagonal(_box(geoms, trajectory, 0))
     return [n for n, stays in zip(moving, near, strict=True) if stays] if 2 * near.sum() >= len(moving) else moving
 
 

@@ -1,6 +1,6 @@
 // One environment in the scene: its geoms on frames that follow the film, and its cords.
 import { Box3, Group, Mesh, Object3D, Quaternion, Vector3 } from "three";
-import { Rope } from "./cords";
+import { DrawnCord } from "./cords";
 import type { Run } from "./film";
 import { isFloor, meshOf } from "./geoms";
 
@@ -13,7 +13,7 @@ export class Actor {
   // how high above its centre its label stands
   readonly tall: number;
   private readonly frames = new Map<number, Object3D>();
-  private readonly ropes: Rope[];
+  private readonly cords: DrawnCord[];
   private readonly path: Float32Array;
 
   constructor(
@@ -31,8 +31,8 @@ export class Actor {
       this.meshes.push(mesh);
       this.carrier(geom.frame).add(mesh);
     }
-    this.ropes = run.cords.filter((cord) => cord.color[3] > 0).map((cord) => new Rope(cord));
-    for (const { cord, balls, rods } of this.ropes) {
+    this.cords = run.cords.filter((cord) => cord.color[3] > 0).map((cord) => new DrawnCord(cord));
+    for (const { cord, balls, rods } of this.cords) {
       balls.forEach((ball, i) => this.carrier(cord.points[i][0]).add(ball));
       this.root.add(...rods);
       this.meshes.push(...balls, ...rods);
@@ -61,7 +61,7 @@ export class Actor {
       node.position.fromArray(run.positions, 3 * a).lerp(other.fromArray(run.positions, 3 * b), share);
       node.quaternion.fromArray(run.quaternions, 4 * a).slerp(turn.fromArray(run.quaternions, 4 * b), share);
     });
-    for (const rope of this.ropes) rope.lay((frame) => this.carrier(frame));
+    for (const cord of this.cords) cord.lay((frame) => this.carrier(frame));
   }
 
   // The middle of what moves, calmed, so that a camera which follows it does not shake.

@@ -8,7 +8,7 @@ const BALL = new SphereGeometry(1, 16, 12);
 const ROD = new CylinderGeometry(1, 1, 1, 16, 1, true).rotateX(Math.PI / 2);
 const [start, end] = [new Vector3(), new Vector3()];
 
-export class Rope {
+export class DrawnCord {
   readonly balls: Mesh[];
   readonly rods: Mesh[];
 

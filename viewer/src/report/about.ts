@@ -8,7 +8,7 @@ const BRIEF = 25;
 export function header(data: Report): HTMLElement {
   const status = el("span", { class: data.status === "finished" ? "status good" : "status warn" }, data.status);
   const when = data.started ? el("span", {}, String(data.started).replace("T", " ").replace("+00:00", " UTC")) : null;
-  const numbers = data.figures.map(({ label, value, note }) =>
+  const numbers = data.headline.map(({ label, value, note }) =>
     el("div", {}, el("dt", {}, label), el("dd", { class: "big" }, value), note ? el("dd", { class: "note" }, note) : null),
   );
   return el("header", {},

@@ -1,7 +1,7 @@
 // What the colours of a map stand for.
 import { el, svg } from "../shared/dom";
 import { logTicks, ticks } from "../shared/scales";
-import { apart, fixed, prefixed, significant, widest } from "../shared/text";
+import { distinctTexts, fixed, prefixed, significant, widest } from "../shared/text";
 import { shareOf, type Layer } from "./layers";
 
 const WIDTH = 260;
@@ -10,7 +10,7 @@ const EDGE = 20;
 // the size of its text in report.css
 const TEXT = 12;
 // round numbers are at least this share of the bar away from its ends, and texts so many pixels from each other
-const APART = 0.13;
+const MARGIN = 0.13;
 const GAP = 2;
 const MOST_TICKS = 6;
 // numbers of more characters have a unit, or an exponent
@@ -45,7 +45,7 @@ function marksOf(layer: Layer): Mark[] {
   const plain = (x: number) => fixed(x, high - low || Math.abs(low), 2);
   const short = !layer.log && ends.every((end) => plain(end).length <= LONGEST);
   // visits are averages of whole numbers
-  const units = apart(layer.log ? ends.map(Math.round) : ends, prefixed);
+  const units = distinctTexts(layer.log ? ends.map(Math.round) : ends, prefixed);
   const marks = ends.map((end, i) => markOf(layer, end, short ? plain(end) : units[i]));
   for (const value of ticksOf(layer)) {
     const mark = markOf(layer, value, short ? plain(value) : prefixed(value));
@@ -68,6 +68,6 @@ function ticksOf(layer: Layer): number[] {
   const [low, high] = layer.domain;
   if (high <= low) return [];
   const inner = layer.log ? logTicks(low, high) : ticks(low, high, 5, [1, 2, 5, 10]);
-  const far = inner.filter((x) => [low, high].every((end) => Math.abs(shareOf(layer, x) - shareOf(layer, end)) > APART));
+  const far = inner.filter((x) => [low, high].every((end) => Math.abs(shareOf(layer, x) - shareOf(layer, end)) > MARGIN));
   return far.filter((_, i) => i % Math.ceil(far.length / MOST_TICKS) === 0);
 }

@@ -64,7 +64,7 @@ export function columnsOf(chart: Chart): Columns {
   return { rows, xs, ys: layers.ys, series: layers.series, bands: layers.bands };
 }
 
-// Whether intervals of evaluations are drawn: those of several settings would hide each other.
+// Whether intervals of evaluations are drawn: those of several sweep points would hide each other.
 function hasIntervals(chart: Chart): boolean {
   return chart.series.length === 1;
 }
@@ -84,8 +84,8 @@ export function domainOf(chart: Chart): { range: Range; cut: boolean } {
   }
   const means = chart.series.flatMap((series) => series.mean);
   const trained = robustExtent([...means, ...colored(chart.series, true), ...members], optimum);
-  const judged = colored(evaluated, hasIntervals(chart));
-  return judged.some(known) ? joined(trained, robustExtent(judged)) : trained;
+  const plotted = colored(evaluated, hasIntervals(chart));
+  return plotted.some(known) ? joined(trained, robustExtent(plotted)) : trained;
 }
 
 // The values of those series that have a colour, with their intervals or without.

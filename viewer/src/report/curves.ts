@@ -31,12 +31,12 @@ export function curveSection({ curves, sweep }: Report, axis: Axis): HTMLElement
 // Small charts that are read together: a pointer on one shows all values of the same report.
 export function lossSection(losses: Curves | null, axis: Axis): HTMLElement | null {
   if (!losses) return null;
-  const { series: settings, members } = losses.charts[0];
-  const several = settings.length > 1;
-  const items = settings.filter((s) => s.color >= 0).map((s) => el("li", {}, swatch(s.color), el("span", { class: "name" }, s.name)));
+  const { series: points, members } = losses.charts[0];
+  const several = points.length > 1;
+  const items = points.filter((s) => s.color >= 0).map((s) => el("li", {}, swatch(s.color), el("span", { class: "name" }, s.name)));
   const thin = members.length > 1 ? ", thin lines single agents" : "";
   const whose = losses.agents === 1 ? "" : ` Lines are ${losses.statistic === "IQM" ? "interquartile means" : "means"}${thin}.`;
-  const numbers = several ? " Numbers are the best setting\u2019s." : "";
+  const numbers = several ? " Numbers are the best sweep point\u2019s." : "";
   const group: CurveChart[] = [];
   const charts = losses.charts.map((chart) => new CurveChart(chart, axis, { height: HEIGHT.loss, small: true, group }));
   const thirds = (some: CurveChart[]) => el("div", { class: "thirds" }, some.map((chart) => el("div", { class: "third" }, chart.node)));
@@ -69,9 +69,9 @@ function howDrawn({ agents, statistic, interval, charts: [{ series, members, lef
   const several = series.length > 1;
   const colored = series.filter(({ color }) => color >= 0).length;
   const grey = left ? `the next ${series.length - colored} thin and grey, the last ${left} not drawn` : "the others thin and grey";
-  const which = tied > colored ? `Of the ${whole(tied)} settings that tie for the best the first ${colored}` : `The best ${colored} settings`;
+  const which = tied > colored ? `Of the ${whole(tied)} sweep points that tie for the best the first ${colored}` : `The best ${colored} sweep points`;
   const best = colored < series.length ? `${which} are in colour, ${grey}. ` : "";
-  const whose = several ? "the agents of each setting" : `${whole(agents)} agents`;
+  const whose = several ? "the agents of each sweep point" : `${whole(agents)} agents`;
   const thin = members.length > 1 ? ", thin lines single agents" : "";
   if (!interval) return `${several ? "Lines are means" : "The thick line is the mean"} over ${whose}${thin}: too few for an interval. ${best}`;
   const iqm = statistic === "IQM";

@@ -5,7 +5,7 @@ export interface Report {
   title: string;
   status: string;
   sentence: string;
-  figures: { label: string; value: string; note: string }[];
+  headline: { label: string; value: string; note: string }[];
   // how many colours a heat map's scale has
   bins: number;
   // how many curves have a colour of their own
@@ -81,7 +81,7 @@ export interface Chart {
   step: number[];
   seconds: number[] | null;
   series: Series[];
-  // settings that are not drawn
+  // sweep points that are not drawn
   left: number;
   members: { color: number; values: Value[] }[];
   evals: Evaluations | null;
@@ -108,10 +108,10 @@ export interface Sweep {
   score: string;
   // whether the scores are of episodes that had no part in choosing the best
   heldOut: boolean;
-  // how many settings tie for the best
+  // how many sweep points tie for the best
   tied: number;
   rows: SweepRow[];
-  // settings left out
+  // sweep points left out
   left: number;
 }
 

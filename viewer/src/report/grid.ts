@@ -1,7 +1,7 @@
 // Two hyper-parameters that were swept together as a heat map: one cell for each pair of values.
 import { el, svg } from "../shared/dom";
 import { extent } from "../shared/scales";
-import { apart, known, prefixed, significant, widest, type Maybe } from "../shared/text";
+import { distinctTexts, known, prefixed, significant, widest, type Maybe } from "../shared/text";
 import { isPrinting, onPrint } from "../shared/theme";
 import { fitted, LONGEST_NUMBER } from "./cells";
 import { colorBar } from "./colorbar";
@@ -47,7 +47,7 @@ function sidesOf({ names, rows, left }: Sweep): Sides | null {
   return fits && 2 * rows.length >= xs.length * ys.length ? { xs, ys } : null;
 }
 
-// Whether a setting that is not among the best ones is marked as one that the results do not tell from them.
+// Whether a sweep point that is not among the best ones is marked as one that the results do not tell from them.
 export function overlaps({ rows, tied }: Sweep): boolean {
   return rows.some((row, rank) => rank >= Math.max(1, tied) && row.alike);
 }
@@ -58,7 +58,7 @@ export function distinct(values: (number | null)[]): number[] {
 
 // Values of a hyper-parameter; whole ones are in full, as 1024 is not 1020.
 export function written(values: readonly number[]): string[] {
-  return apart(values, (x, digits) => (Number.isInteger(x) ? String(x) : prefixed(x, digits)));
+  return distinctTexts(values, (x, digits) => (Number.isInteger(x) ? String(x) : prefixed(x, digits)));
 }
 
 // The size in which all of the texts fit.

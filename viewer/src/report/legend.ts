@@ -39,8 +39,8 @@ export class Legend {
     const items = colored.map((series) => this.item(series, false));
     if (single) items.push(...evals.map((series) => this.item(series, true)));
     if (known(chart.optimum)) items.push(row(optimumSwatch(), "optimum", el("span", { class: "value" }, significant(chart.optimum))));
-    if (faded) items.push(row(swatch(-1), `${faded} more settings${chart.left ? `; ${chart.left} are not drawn` : ""}`));
-    if (chart.evals && !(single && evals.length)) items.push(row(swatch(-1, true), "greedy evaluations, in the colour of the setting"));
+    if (faded) items.push(row(swatch(-1), `${faded} more sweep points${chart.left ? `; ${chart.left} are not drawn` : ""}`));
+    if (chart.evals && !(single && evals.length)) items.push(row(swatch(-1, true), "greedy evaluations, in the colour of the sweep point"));
     this.node = el("ul", { class: `curvekey${items.length > 1 ? " several" : ""}` }, items);
   }
 

@@ -1,11 +1,11 @@
-// Three and more hyper-parameters that were swept together as parallel coordinates: one line for each setting.
+// Three and more hyper-parameters that were swept together as parallel coordinates: one line for each sweep point.
 import { el, svg } from "../shared/dom";
 import { robustExtent, ticks, type Range } from "../shared/scales";
 import { known, prefixed, widest } from "../shared/text";
 import type { Sweep, SweepRow } from "./data";
 import { distinct, written } from "./grid";
 
-// fewer settings are read off their table
+// fewer sweep points are read off their table
 const FEW = 6;
 const GAP = 210;
 const HEIGHT = 300;
@@ -33,7 +33,7 @@ export function sweepLines(sweep: Sweep, score: string, bins: number): HTMLEleme
   const [before, after] = [roomOf(axes[0], EDGE.left), roomOf(axes[axes.length - 1], EDGE.right)];
   const width = before + (axes.length - 1) * GAP + after;
   const height = EDGE.top + HEIGHT + EDGE.bottom;
-  // where most settings tie, thick lines are a blob and mark nothing
+  // where most sweep points tie, thick lines are a blob and mark nothing
   const marked = 2 * tied <= rows.length ? Math.max(1, tied) : 0;
   const ways = rows.map((row, rank) => way(axes, rank, colorOf(row, range, bins), rank < marked));
   const picture = svg("svg", { class: "parallel", viewBox: `${EDGE.left - before} 0 ${width} ${height}`, width, height, role: "img", "aria-label": `${score} over ${names.join(", ")}; the table below has the numbers` },
@@ -47,8 +47,8 @@ export function sweepLines(sweep: Sweep, score: string, bins: number): HTMLEleme
   );
   const best = marked ? `; thick: ${tied > 1 ? "those that tie for the best" : "the best one"}` : "";
   return el("div", { class: "pairs" },
-    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `${score} of each setting` }, picture),
-    el("p", { class: "note" }, `Each line is a setting, from its values to its ${score}${best}. Of the lines through one value, those that are higher up in the table lie above.`),
+    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `${score} of each sweep point` }, picture),
+    el("p", { class: "note" }, `Each line is a sweep point, from its values to its ${score}${best}. Of the lines through one value, those that are higher up in the table lie above.`),
   );
 }
 
@@ -92,7 +92,7 @@ function colorOf({ score: [value] }: SweepRow, range: Range, bins: number): stri
   return known(value) ? `var(--value${Math.round((bins - 1) * (FAINT + (1 - FAINT) * shareOf(value, range)))})` : null;
 }
 
-// A line through all axes; null for a setting without a score.
+// A line through all axes; null for a sweep point without a score.
 function way(axes: Axis[], rank: number, color: string | null, best: boolean): SVGPathElement | null {
   const heights = axes.map((axis) => axis.heights[rank]);
   if (color === null || !heights.every(known)) return null;

@@ -1,4 +1,4 @@
-// Every setting of a sweep as a table, with mean and interval on one scale.
+// Every sweep point of a sweep as a table, with mean and interval on one scale.
 import { el, svg, type Child } from "../shared/dom";
 import { robustExtent, type Range } from "../shared/scales";
 import { DASH, known, significant, whole } from "../shared/text";
@@ -23,25 +23,25 @@ export function sweepSection(sweep: Sweep | null, colored: number, bins: number)
     errors ? number("value error") : null,
     el("th", { scope: "col" }, el("span", { class: "hidden" }, "rank")),
   );
-  const rows = sweep.rows.map((row, rank) => settingRow(row, rank, sweep.tied, intervalMark(row, domain, rank < colored ? rank : -1), errors));
+  const rows = sweep.rows.map((row, rank) => pointRow(row, rank, sweep.tied, intervalMark(row, domain, rank < colored ? rank : -1), errors));
   const table = el("table", { class: "sweep" }, el("thead", {}, head), el("tbody", {}, rows));
   const what = errors ? " Value error is the largest error of a state's value, averaged over the agents." : "";
-  return sectionOf("sweep", "Settings compared", `${orderOf(sweep, score)}${what}`,
+  return sectionOf("sweep", "Sweep points compared", `${orderOf(sweep, score)}${what}`,
     sweepGrid(sweep, score, bins) ?? sweepLines(sweep, score, bins),
-    el("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "settings compared" }, table),
-    sweep.left > 0 ? el("p", { class: "note" }, `The last ${whole(sweep.left)} settings of this order are left out.`) : null,
+    el("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "sweep points compared" }, table),
+    sweep.left > 0 ? el("p", { class: "note" }, `The last ${whole(sweep.left)} sweep points of this order are left out.`) : null,
   );
 }
 
-// How the settings were sorted, and what is marked.
+// How the sweep points were sorted, and what is marked.
 function orderOf(sweep: Sweep, score: string): string {
   const { heldOut, tied, rows } = sweep;
   const sorted = heldOut
-    ? `Every setting of the sweep. Half of each agent\u2019s episodes chose the order, best first; the ${score} is of the other half, so that no luck of the choice is in it.`
-    : `Every setting of the sweep, sorted by its ${score}, which is therefore too high for the best one.`;
-  const ties = tied > 1 ? ` ${whole(tied)} settings tie for the best.` : "";
+    ? `Every point of the sweep. Half of each agent\u2019s episodes chose the order, best first; the ${score} is of the other half, so that no luck of the choice is in it.`
+    : `Every point of the sweep, sorted by its ${score}, which is therefore too high for the best one.`;
+  const ties = tied > 1 ? ` ${whole(tied)} sweep points tie for the best.` : "";
   const marked = overlaps(sweep) ? " \u201cOverlaps\u201d marks those whose interval overlaps the best one\u2019s: these results do not tell them from it." : "";
-  const few = rows.some((row) => known(row.score[1])) ? "" : " So few agents of each give no interval: another setting may be as good as the best one.";
+  const few = rows.some((row) => known(row.score[1])) ? "" : " So few agents of each give no interval: another sweep point may be as good as the best one.";
   return `${sorted}${ties}${marked}${few}`;
 }
 
@@ -51,7 +51,7 @@ function badgeOf(rank: number, tied: number, alike: boolean): HTMLElement | null
   return alike ? el("span", { class: "badge alike" }, "overlaps") : null;
 }
 
-function settingRow(row: SweepRow, rank: number, tied: number, mark: SVGSVGElement, errors: boolean): HTMLElement {
+function pointRow(row: SweepRow, rank: number, tied: number, mark: SVGSVGElement, errors: boolean): HTMLElement {
   const [mean, low, high] = row.score;
   const number = (text: string) => el("td", { class: "number" }, text);
   const interval = known(low) ? `${significant(low)} to ${significant(high)}` : DASH;

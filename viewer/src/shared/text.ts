@@ -50,7 +50,7 @@ export function prefixed(x: number, digits = 12): string {
 }
 
 // Different numbers in three digits each, or in as many as tell them apart.
-export function apart(numbers: readonly number[], write: (x: number, digits: number) => string): string[] {
+export function distinctTexts(numbers: readonly number[], write: (x: number, digits: number) => string): string[] {
   const texts = (digits: number): string[] => {
     const written = numbers.map((x) => write(x, digits));
     return digits === ALL_DIGITS || new Set(written).size === numbers.length ? written : texts(digits + 1);

@@ -20,8 +20,9 @@ class BanditEpsilonGreedy(TabularAgent):
     disappointment: "optimistic initial values".
 
     Attributes:
-        epsilon: a number in [0, 1] or a schedule of the step count.
-        step_size: alpha in (0, 1]; None for 1 / N(A), the sample average. A drifting bandit needs a constant one.
+        epsilon: probability of a random arm, a number in [0, 1] or a schedule of the step count.
+        step_size: step size alpha, in (0, 1]; None for 1 / N(A), the sample average. A drifting bandit needs a constant
+            one.
         initial_value: every estimate before the first pull; the sample average forgets it at once.
 
     Metrics: "td_error", the bracket above.

@@ -40,8 +40,8 @@ class BanditGradient(TabularAgent):
     each arm, 0 for one never pulled.
 
     Attributes:
-        step_size: alpha, above 0.
-        baseline: whether to compare with the average reward.
+        step_size: step size alpha, above 0.
+        baseline: whether rewards are compared with their average so far.
 
     Metrics: "td_error", the reward minus the arm's average so far.
 

@@ -18,7 +18,7 @@ MODELS = ("normal", "bernoulli")
 
 
 class BanditThompson(TabularAgent):
-    """Draw a mean for each arm from its posterior; pull the arm of the highest draw; condition on the reward.
+    """Posterior sampling: the arm of the highest mean drawn from the arms' posteriors, which condition on its reward.
 
     Both posteriors are a sample average that begins with n0 imagined pulls of mean m0, so that the posterior mean moves
     by Q(A) += [R - Q(A)] / (N(A) + n0):
@@ -31,10 +31,10 @@ class BanditThompson(TabularAgent):
     `greedy=True` (for evaluation) takes the arm of highest posterior mean, which `q_values` tells.
 
     Attributes:
-        model: "normal" or "bernoulli".
-        reward_std: standard deviation of the rewards, known (normal only).
-        prior_mean: what is believed of an arm's mean before the first pull (normal only).
-        prior_std: how unsure that is, as a standard deviation (normal only).
+        model: what rewards are taken to be, "normal" or "bernoulli".
+        reward_std: standard deviation of an arm's rewards, taken as known (normal only).
+        prior_mean: mean of the prior of an arm's mean (normal only).
+        prior_std: standard deviation of the prior of an arm's mean (normal only).
 
     Metrics: "td_error", the bracket above.
 

@@ -19,7 +19,7 @@ class BanditUCB(TabularAgent):
 
     Attributes:
         c: how much uncertainty is worth, at least 0.
-        step_size: alpha in (0, 1]; None for 1 / N(A), the sample average.
+        step_size: step size alpha, in (0, 1]; None for 1 / N(A), the sample average.
 
     Metrics: "td_error", the bracket above.
 

@@ -39,22 +39,22 @@ class A2C(ActorCriticAgent):
 
     Attributes:
         num_envs: environments that act at once.
-        num_steps: steps of each between two updates.
+        num_steps: steps of each environment between two updates.
         network: builds the network: an `ActorCriticConfig`, or a function (observation space, action space, key).
-        learning_rate: RMSProp's, a number or a schedule of the environment steps taken.
-        discount: gamma in [0, 1].
-        gae_lambda: lambda of the advantages, in [0, 1].
-        value_coefficient: c_v.
-        entropy_coefficient: c_e, a number or a schedule.
+        learning_rate: learning rate of RMSProp, a number or a schedule of the environment steps taken.
+        discount: discount factor gamma, in [0, 1].
+        gae_lambda: lambda of generalised advantage estimation, in [0, 1].
+        value_coefficient: weight c_v of the value loss.
+        entropy_coefficient: weight c_e of the entropy bonus, a number or a schedule.
         max_gradient_norm: the global norm of the gradient is scaled down to this; None for no limit.
-        normalise_advantages: whether the advantages of a rollout get mean 0 and deviation 1.
+        normalise_advantages: whether the advantages of a rollout are normalised to mean 0 and standard deviation 1.
         normalise_observations: whether floating point observations are scaled by their running moments.
         observation_limit: scaled observations are clipped to +- this.
-        normalise_rewards: whether rewards are divided by the running deviation of the discounted return.
+        normalise_rewards: whether rewards are divided by the running standard deviation of the discounted return.
         reward_limit: scaled rewards are clipped to +- this.
         centre_rewards: whether a constant is kept out of the values where it dwarfs what rewards differ by.
-        rmsprop_decay: of the running mean of squared gradients.
-        rmsprop_epsilon: added to the mean square, under the root.
+        rmsprop_decay: decay of the running mean of squared gradients.
+        rmsprop_epsilon: added to the mean of squared gradients, under the root.
 
     Metrics: "policy_loss", "value_loss", "entropy", "gradient_norm", "explained_variance", "learning_rate".
 
@@ -104,7 +104,7 @@ class A2C(ActorCriticAgent):
         samples, moments = self.samples(state, data, axis)
         before = data.carry
         batch = samples if is_recurrent(before) else flat_time(samples)
-        batch = eqx.tree_at(lambda s: s.advantage, batch, self.weigh(batch.advantage, axis))
+        batch = eqx.tree_at(lambda s: s.advantage, batch, self.normalised_advantages(batch.advantage, axis))
         gradient, metrics = gradient_of(self.loss)(state.network, batch, before, state)
         rate = value_at(self.learning_rate, state.step)
         network, optimiser, norm = apply_gradients(

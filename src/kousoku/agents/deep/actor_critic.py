@@ -88,17 +88,18 @@ class ActorCriticAgent(Agent):
 
     Attributes:
         num_envs: environments that act at once.
-        num_steps: steps of each between two updates.
+        num_steps: steps of each environment between two updates.
         network: builds the network from two spaces and a key: an `ActorCriticConfig`, or a function of one's own.
         learning_rate: of the optimiser, a number or a schedule of the environment steps taken.
-        discount: gamma in [0, 1].
+        discount: discount factor gamma, in [0, 1].
         gae_lambda: lambda in [0, 1].
         value_coefficient, entropy_coefficient: weights in the objective.
         max_gradient_norm: None for no limit.
-        normalise_advantages: whether the advantages of a gradient step get mean 0 and deviation 1.
+        normalise_advantages: whether the advantages of a gradient step are normalised to mean 0 and standard deviation
+            1.
         normalise_observations: whether floating point observations are centred and scaled by their running moments.
         observation_limit: scaled observations are clipped to +- this.
-        normalise_rewards: whether rewards are divided by the running deviation of the discounted return.
+        normalise_rewards: whether rewards are divided by the running standard deviation of the discounted return.
         reward_limit: scaled rewards are clipped to +- this.
         centre_rewards: whether a constant is kept out of the values where it dwarfs the rest (see `ops.centring`).
     """
@@ -206,8 +207,8 @@ class ActorCriticAgent(Agent):
             rollout = eqx.tree_at(lambda r: r.discounted_return, rollout, returns)
         return rollout, centre
 
-    def weigh(self, advantage: Float[Array, "*n"], axis: str | None = None) -> Float[Array, "*n"]:
-        """Normalises the advantages of one gradient step, if the agent does so."""
+    def normalised_advantages(self, advantage: Float[Array, "*n"], axis: str | None = None) -> Float[Array, "*n"]:
+        """Returns the advantages of one gradient step: normalised, if the agent does so."""
         return losses.standardised(advantage, axis_name=axis) if self.normalise_advantages else advantage
 
     def after(
@@ -263,9 +264,9 @@ def check_actor_critic(agent: ActorCriticAgent) -> None:
 def scaled_rewards(
     moments: RunningMoments | None, rollout: Rollout, axis: str | None
 ) -> tuple[Float[Array, "T B"], RunningMoments | None]:
-    """Returns rewards divided by the deviation of the discounted return, which counts as given, and its new moments.
+    """Returns rewards divided by the standard deviation of the discounted return, and its new moments.
 
-    Without moments they are the rewards as they are.
+    The divisor counts as given: no gradient flows through it. Without moments they are the rewards as they are.
     """
     if moments is None:
         return rollout.reward, None
@@ -327,11 +328,11 @@ def values(
 def evaluate_actions(network: Network, samples: Samples, carry: Any) -> ActionEvaluation:
     """Evaluates samples with a network: [n, ...] without a carry; [T, n, ...], as [T * n], from `carry` [n, ...]."""
     if not is_recurrent(carry):
-        return jax.vmap(lambda obs, action: _judge(network, obs, action, ())[0])(samples.obs, samples.action)
+        return jax.vmap(lambda obs, action: _evaluate(network, obs, action, ())[0])(samples.obs, samples.action)
 
     def step(carry: Any, now: tuple[Any, Any, Array]) -> tuple[Any, ActionEvaluation]:
         obs, action, is_first = now
-        evaluated, after = _judge(network, obs, action, _carry_at(network, carry, is_first))
+        evaluated, after = _evaluate(network, obs, action, _carry_at(network, carry, is_first))
         return after, evaluated
 
     def one(carry: Any, obs: Any, action: Any, is_first: Array) -> ActionEvaluation:
@@ -341,7 +342,8 @@ def evaluate_actions(network: Network, samples: Samples, carry: Any) -> ActionEv
     return jax.tree.map(lambda x: x.reshape(-1), every)
 
 
-def _judge(network: Network, obs: Any, action: Any, carry: Any) -> tuple[ActionEvaluation, Any]:
+def _evaluate(network: Network, obs: Any, action: Any, carry: Any) -> tuple[ActionEvaluation, Any]:
+    """Evaluates one action after one observation; also returns the carry after it."""
     policy, value, after = network(obs, carry)
     return ActionEvaluation(policy.log_prob(action), policy.entropy(), value), after
 

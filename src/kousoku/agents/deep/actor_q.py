@@ -41,7 +41,7 @@ from ...ops.td_targets import action_value
 from .critics import (
     Batch,
     CriticLoss,
-    Follows,
+    NextActions,
     critic_loss,
     has_target,
     is_counted,
@@ -104,9 +104,9 @@ class ActorQAgent(Agent):
         n_step: steps whose rewards are added up before the value of what follows, fewer where an episode ends sooner.
             From 2 on a target depends on actions of older policies.
         network: builds the network: an `ActorQConfig`, or a function (observation space, action space, key).
-        learning_rate: Adam's, a number or a schedule of the environment steps taken.
-        critic_learning_rate: that of the critics; None for the same.
-        discount: gamma in [0, 1].
+        learning_rate: learning rate of Adam, a number or a schedule of the environment steps taken.
+        critic_learning_rate: learning rate of the critics' Adam; None for the actor's.
+        discount: discount factor gamma, in [0, 1].
         tau: how far a gradient step moves the target network, target <- (1 - tau) target + tau network.
         policy_delay: gradient steps of the critics for each of the actor's.
         adam_beta1: Adam's decay of the mean of gradients.
@@ -117,11 +117,11 @@ class ActorQAgent(Agent):
         observation_limit: scaled observations are clipped to +- this.
         normalise_rewards: whether rewards are divided by max(sqrt(Var[R]), max |R| / return_limit), R the discounted
             returns so far.
-        return_limit: the largest that a return is then: the end of the atoms of a distribution.
+        return_limit: largest scaled return where `normalise_rewards` is on; what `v_max` of a distribution should be.
         prioritised: whether transitions are drawn in proportion to |y - Q(s, a)|^alpha, mean over the critics, as it
             was when they were learned from last, and count in the critics' loss by importance weights.
-        priority_alpha: alpha of the draws, in [0, 1]; 0 for uniform ones.
-        priority_beta: beta of the weights, a number in [0, 1] or a schedule.
+        priority_alpha: exponent alpha of the priorities in the draws, in [0, 1]; 0 for uniform ones.
+        priority_beta: exponent beta of the importance weights, a number in [0, 1] or a schedule.
     """
 
     num_envs: int = eqx.field(static=True, default=8)
@@ -187,7 +187,7 @@ class ActorQAgent(Agent):
         """Returns the critics of a target network."""
 
     @abstractmethod
-    def follows(self, state: ActorQState, batch: Batch, key: PRNGKeyArray) -> Follows:
+    def next_actions(self, state: ActorQState, batch: Batch, key: PRNGKeyArray) -> NextActions:
         """Returns what it would do in the successors of a minibatch."""
 
     @abstractmethod
@@ -341,9 +341,9 @@ class ActorQAgent(Agent):
         """Computes what values of the actions taken, or their distributions, should become, by the target network."""
         critics = self.target_critics(state.target)
         acting_key, critic_key = jax.random.split(key) if drops(critics) else (key, key)
-        follows = self.follows(state, batch, acting_key)
-        following = outputs_of(critics, batch.next_obs, follows.action, critic_key)
-        return targets_of(critics, batch, following, follows)
+        next_actions = self.next_actions(state, batch, acting_key)
+        following = outputs_of(critics, batch.next_obs, next_actions.action, critic_key)
+        return targets_of(critics, batch, following, next_actions)
 
     def _target_of(self, network: ActorQ) -> Any:
         """Returns what the target network is a copy of; None where there is none."""
@@ -356,8 +356,8 @@ class ActorQAgent(Agent):
         critics = state.network.critics
         target_key, critic_key = jax.random.split(key) if drops(critics) else (key, key)
         if not has_target(critics):
-            follows = jax.lax.stop_gradient(self.follows(state, batch, target_key))
-            return jax.grad(joint_critic_loss, has_aux=True)(critics, batch, follows, critic_key, axis)
+            next_actions = jax.lax.stop_gradient(self.next_actions(state, batch, target_key))
+            return jax.grad(joint_critic_loss, has_aux=True)(critics, batch, next_actions, critic_key, axis)
         targets = jax.lax.stop_gradient(self.targets(state, batch, target_key))
         return jax.grad(critic_loss, has_aux=True)(critics, batch, targets, critic_key, axis)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -21,6 +21,7 @@ from ...core.timestep import Rollout
 from ...nn import ActorCriticConfig, Network, NetworkBuilder
 from ...nn.fits import check_builder, check_has_numbers
 from ...nn.observation_stats import Statistics, init_obs_stats, normalise_obs, update_obs_stats
+from ...nn.torso import RECURRENT_OPTIONS
 from ...ops import losses
 from ...ops.across import mean_over
 from ...ops.advantages import lambda_returns
@@ -95,22 +96,22 @@ class APG(Agent):
 
     Attributes:
         num_envs: environments that act at once.
-        num_steps: T, the steps that gradients go back through.
+        num_steps: steps T of each environment that gradients go back through.
         network: builds the network: an `ActorCriticConfig`, or a function (observation space, action space, key).
-        learning_rate: of the policy's Adam, a number or a schedule of the environment steps taken.
-        discount: gamma in [0, 1].
-        entropy_coefficient: c_e, a number or a schedule: it keeps a squashed policy from the bounds, where no gradient
-            comes through.
-        critic: whether there is one.
-        critic_learning_rate: of the critic's Adam, a number or a schedule.
-        critic_epochs: passes over a rollout.
-        critic_minibatches: parts of a rollout, one gradient step of the critic each.
+        learning_rate: learning rate of the policy's Adam, a number or a schedule of the environment steps taken.
+        discount: discount factor gamma, in [0, 1].
+        entropy_coefficient: weight c_e of the entropy bonus, a number or a schedule. The bonus keeps a squashed policy
+            from the bounds, where no gradient comes through.
+        critic: whether there is a critic.
+        critic_learning_rate: learning rate of the critic's Adam, a number or a schedule.
+        critic_epochs: passes of the critic over a rollout.
+        critic_minibatches: minibatches of a rollout, one gradient step of the critic each.
         td_lambda: lambda of the critic's targets, in [0, 1].
         tau: how far an update moves the target critic, target <- (1 - tau) target + tau network: 1 copies.
         max_gradient_norm: the global norm of either gradient is scaled down to this; None for no limit.
         normalise_observations: whether floating point observations are scaled by their running moments.
         observation_limit: scaled observations are clipped to +- this.
-        normalise_rewards: whether rewards are divided by the running deviation of the discounted return.
+        normalise_rewards: whether rewards are divided by the running standard deviation of the discounted return.
         adam_epsilon: added to Adam's denominators.
 
     Metrics: "policy_loss" (-J / (T B), in scaled rewards), "entropy", "gradient_norm" (the policy's), "learning_rate";
@@ -125,6 +126,8 @@ class APG(Agent):
         Freeman et al., Brax, arXiv:2106.13281, section 5 (analytic policy gradients).
         Kingma and Welling, Auto-encoding variational Bayes, arXiv:1312.6114, section 2.4 (the noise).
     """
+
+    unused_options: ClassVar[tuple[str, ...]] = RECURRENT_OPTIONS
 
     num_envs: int = eqx.field(static=True, default=64)
     num_steps: int = eqx.field(static=True, default=32)
@@ -258,23 +261,23 @@ class APG(Agent):
     def update(
         self, state: APGState, data: DifferentiatedRollout, key: PRNGKeyArray, *, axis: str | None = None
     ) -> tuple[APGState, Scalars]:
-        told: LossExtras = data.told
+        aux: LossExtras = data.aux
         rate = value_at(self.learning_rate, state.step)
         network, optimiser, norm = apply_gradients(
             state.network, self.optimiser(), state.optimiser, data.gradient, rate, self.max_gradient_norm, axis
         )
-        metrics = mean_over({"policy_loss": told.policy_loss, "entropy": told.entropy}, axis)
+        metrics = mean_over({"policy_loss": aux.policy_loss, "entropy": aux.entropy}, axis)
         metrics |= {"gradient_norm": norm, "learning_rate": rate}
         target, critic_optimiser = state.target, state.critic_optimiser
-        if told.samples is not None and target is not None:
-            network, critic_optimiser, learned = self._learn_values(state, network, told.samples, key, axis)
+        if aux.samples is not None and target is not None:
+            network, critic_optimiser, learned = self._learn_values(state, network, aux.samples, key, axis)
             target = jax.tree.map(lambda old, new: (1.0 - self.tau) * old + self.tau * new, target, network)
             metrics |= learned
         observations = state.observations
         if observations is not None:
             observations = update_obs_stats(observations, flat_time(data.rollout.obs), axis)
         step = counted(state.step, jnp.int32(self.num_steps * self.num_envs))
-        return APGState(network, target, optimiser, critic_optimiser, observations, told.rewards, step), metrics
+        return APGState(network, target, optimiser, critic_optimiser, observations, aux.rewards, step), metrics
 
     def _learn_values(
         self, state: APGState, network: Network, samples: CriticSamples, key: PRNGKeyArray, axis: str | None

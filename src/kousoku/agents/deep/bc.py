@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError
 from ...core.timestep import ReplayBatch
-from ...nn.actor_q import ActorQ, ActorQConfig, check_policy_fits
+from ...nn.actor_q import CRITIC_OPTIONS, ActorQ, ActorQConfig, check_policy_fits
 from ...nn.batch_renorm import with_statistics
 from ...ops.across import mean_over
 from ...ops.distributions import Categorical, Distribution
@@ -26,7 +26,7 @@ class BC(OfflineAgent):
     """A policy that does what was done in recorded transitions: supervised learning of actions.
 
     Discrete actions are learned by cross-entropy, those of a Box by the likelihood of a normal distribution about
-    mu(s), with one deviation for all observations:
+    mu(s), with one standard deviation for all observations:
 
         loss = -E[log pi(a | s)]
 
@@ -43,6 +43,8 @@ class BC(OfflineAgent):
         Pomerleau, ALVINN: an autonomous land vehicle in a neural network, NeurIPS (1988).
         Bain and Sammut, A framework for behavioural cloning, Machine Intelligence 15 (1995).
     """
+
+    unused_options: ClassVar[tuple[str, ...]] = CRITIC_OPTIONS
 
     @property
     def policy(self) -> str:

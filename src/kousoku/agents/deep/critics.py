@@ -52,7 +52,7 @@ class Batch(NamedTuple):
     weights: Float[Array, " n"] | None = None
 
 
-class Follows(NamedTuple):
+class NextActions(NamedTuple):
     """The actions of an agent in the successors of a minibatch.
 
     Attributes:
@@ -155,8 +155,8 @@ def _axes(axis: str | None) -> tuple[str, ...]:
     return (SAMPLES,) if axis is None else (SAMPLES, axis)
 
 
-def least(estimates: Values) -> Float[Array, "n *A"]:
-    """Returns the least of the critics' values: of estimates that err, the largest is too high more often.
+def minimum(estimates: Values) -> Float[Array, "n *A"]:
+    """Returns the minimum of the critics' values: of estimates that err, the largest is too high more often.
 
     References:
         Fujimoto, van Hoof and Meger, Addressing function approximation error in actor-critic methods,
@@ -168,17 +168,17 @@ def least(estimates: Values) -> Float[Array, "n *A"]:
 sum_of = functools.partial(functools.reduce, jnp.add)
 
 
-def targets_of(critics: Any, batch: Batch, following: Outputs, follows: Follows) -> Float[Array, "n *T"]:
+def targets_of(critics: Any, batch: Batch, following: Outputs, next_actions: NextActions) -> Float[Array, "n *T"]:
     """Returns r + gamma (min_i Q_i(s', a') + bonus), by the critics' outputs for what follows; r after a termination.
 
     Where all actions follow it is their mean, by their probabilities. Of critics of distributions it is what is to be
-    learned of r + gamma (Z(s', a') + bonus), see `target_atoms`, Z that of the critic whose mean is the least.
+    learned of r + gamma (Z(s', a') + bonus), see `target_atoms`, Z that of the critic whose mean is the minimum.
     """
-    atoms, bonus = atoms_of(critics), follows.bonus
+    atoms, bonus = atoms_of(critics), next_actions.bonus
     if atoms is None:
-        value = least(following) if bonus is None else least(following) + bonus
-        if follows.probabilities is not None:
-            value = jnp.sum(follows.probabilities * value, axis=1)
+        value = minimum(following) if bonus is None else minimum(following) + bonus
+        if next_actions.probabilities is not None:
+            value = jnp.sum(next_actions.probabilities * value, axis=1)
         return batch.reward + batch.discount * jnp.where(batch.terminated, 0.0, value)
     lowest = jnp.argmin(jnp.stack(means(critics, following)), axis=0)
     chosen = jax.vmap(lambda each, i: each[i], (1, 0))(jnp.stack(following), lowest)
@@ -222,7 +222,7 @@ def critic_loss(
 
 
 def joint_critic_loss(
-    critics: Any, batch: Batch, follows: Follows, key: PRNGKeyArray, axis: str | None
+    critics: Any, batch: Batch, next_actions: NextActions, key: PRNGKeyArray, axis: str | None
 ) -> tuple[Float[Array, ""], CriticLoss]:
     """Computes the same where y is by the critics that learn themselves, in one pass over (s, a) and (s', a').
 
@@ -234,10 +234,10 @@ def joint_critic_loss(
     """
     join = lambda a, b: jnp.concatenate([a, b])  # noqa: E731
     obs = jax.tree.map(join, batch.obs, batch.next_obs)
-    action = None if follows.action is None else join(batch.action, follows.action)
+    action = None if next_actions.action is None else join(batch.action, next_actions.action)
     both, moved = learned_outputs(critics, obs, action, key, axis)
     n = batch.reward.shape[0]
-    targets = jax.lax.stop_gradient(targets_of(critics, batch, tuple(each[n:] for each in both), follows))
+    targets = jax.lax.stop_gradient(targets_of(critics, batch, tuple(each[n:] for each in both), next_actions))
     return _loss_of(critics, tuple(each[:n] for each in both), targets, batch, moved)
 
 

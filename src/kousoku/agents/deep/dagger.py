@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -20,7 +20,7 @@ from ...core.env import Env, EnvSpec, Finite
 from ...core.errors import ConfigError, check_count, check_number, check_size, shorten
 from ...core.spaces import Discrete
 from ...core.timestep import ReplayBatch
-from ...nn.actor_q import ActorQBuilder, ActorQConfig, check_actor_q
+from ...nn.actor_q import CRITIC_OPTIONS, ActorQBuilder, ActorQConfig, check_actor_q
 from ...nn.batch_renorm import with_statistics
 from ...nn.fits import check_builder
 from ...ops.across import mean_over
@@ -62,16 +62,16 @@ class DAgger(Agent):
 
     Attributes:
         num_envs: environments that act at once.
-        capacity: steps that are kept, the last ones.
+        capacity: how many of the last steps are kept.
         batch_size: steps of one gradient step.
         update_ratio: gradient steps per environment step, 1/512 to 20.
         learning_starts: environment steps before the first gradient step.
         network: builds the network: an `ActorQConfig`, of which the critics are left out, or a function (observation
             space, action space, key).
-        learning_rate: Adam's, a number or a schedule of the environment steps taken.
-        expert_share: beta, the share of steps in which the expert acts, a number in [0, 1] or a schedule.
+        learning_rate: learning rate of Adam, a number or a schedule of the environment steps taken.
+        expert_share: share beta of the steps in which the expert acts, a number in [0, 1] or a schedule.
         expert: the expert's action in each state; None for the optimal ones.
-        discount: gamma, for which these are optimal.
+        discount: discount factor gamma, in [0, 1], of the returns that the optimal expert maximises.
 
     Metrics, means over all gradient steps: "policy_loss", "entropy", "accuracy" (how often the likeliest action is the
     expert's), "gradient_norm", "learning_rate".
@@ -83,6 +83,8 @@ class DAgger(Agent):
         Ross, Gordon and Bagnell, A reduction of imitation learning and structured prediction to no-regret online
         learning, arXiv:1011.0686, algorithm 3.1.
     """
+
+    unused_options: ClassVar[tuple[str, ...]] = ("policy", "init_std", *CRITIC_OPTIONS)
 
     num_envs: int = eqx.field(static=True, default=8)
     capacity: int = eqx.field(static=True, default=100_000)

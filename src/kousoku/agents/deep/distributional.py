@@ -15,23 +15,23 @@ Scalar = Float[Array, ""]
 
 
 def target_atoms(
-    atoms: Atoms, follows: Outputs, reward: Scalar, terminated: Bool[Array, ""], discount: Scalar
+    atoms: Atoms, next_outputs: Outputs, reward: Scalar, terminated: Bool[Array, ""], discount: Scalar
 ) -> Outputs:
     """Returns what the distribution of r + gamma Z(s', a') is to be learned as: probabilities, or equally likely atoms.
 
     Args:
         atoms: of the network.
-        follows: the network's outputs in s' for the action a' that is chosen there.
+        next_outputs: the network's outputs in s' for the action a' that is chosen there.
         reward: r.
         terminated: whether s' is terminal: Z is 0 then.
         discount: gamma.
     """
     goes_on = jnp.where(terminated, 0.0, discount)
     if isinstance(atoms, CategoricalAtoms):
-        return project(reward + goes_on * atoms.support, jax.nn.softmax(follows), atoms.support)
+        return project(reward + goes_on * atoms.support, jax.nn.softmax(next_outputs), atoms.support)
     if isinstance(atoms, GaussianBins):
-        return gaussian_bins(reward + goes_on * atoms.mean(follows), atoms.edges, atoms.deviation)
-    return reward + goes_on * follows
+        return gaussian_bins(reward + goes_on * atoms.mean(next_outputs), atoms.edges, atoms.std)
+    return reward + goes_on * next_outputs
 
 
 def target_mean(atoms: Atoms, target: Outputs) -> Scalar:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -20,6 +20,7 @@ from ...core.timestep import ReplayBatch, Transition
 from ...nn.atoms import DistributionalQNetwork
 from ...nn.noisy import is_noisy, with_noise
 from ...nn.q_network import FORGETFUL, QNetworkBuilder, QNetworkConfig
+from ...nn.torso import RECURRENT_OPTIONS
 from ...ops import losses
 from ...ops.across import mean_over
 from ...ops.munchausen import munchausen_target
@@ -66,7 +67,7 @@ class DQN(Agent):
 
     Attributes:
         num_envs: environments that act at once.
-        num_steps: steps of each between two rounds of learning.
+        num_steps: steps of each environment between two rounds of learning.
         capacity: transitions that the replay buffer keeps.
         batch_size: transitions of one gradient step.
         gradient_steps: gradient steps of one round of learning.
@@ -76,24 +77,25 @@ class DQN(Agent):
         n_step: steps whose rewards are added up before the value of what follows: y = r_1 + gamma r_2 + ... +
             gamma^n Q'(s_n, .); fewer where an episode ends sooner. From 2 on y depends on actions of older policies.
         network: builds the network: a `QNetworkConfig`, or a function (observation space, action space, key).
-        learning_rate: Adam's, a number or a schedule of the environment steps taken.
-        discount: gamma in [0, 1].
+        learning_rate: learning rate of Adam, a number or a schedule of the environment steps taken.
+        discount: discount factor gamma, in [0, 1].
         epsilon: probability of a random action, a number or a schedule.
         double: whether the network that learns chooses the action that the target network values.
         target_period: gradient steps between two updates of the target network.
-        tau: how far each moves it, target <- (1 - tau) target + tau network: 1 copies.
+        tau: how far each update moves the target network, target <- (1 - tau) target + tau network: 1 copies.
         huber_delta: the error from which on the loss is linear; None for the square everywhere, and of quantiles 1.
         max_gradient_norm: the global norm of the gradient is scaled down to this; None for no limit.
         adam_epsilon: added to Adam's denominator.
         prioritised: whether transitions are drawn in proportion to |y - Q(s, a)|^alpha as it was when they were learned
             from last, and count in the loss by the importance weights w_i.
-        priority_alpha: alpha of the draws, in [0, 1]; 0 for uniform ones.
-        priority_beta: beta of the weights, a number in [0, 1] or a schedule.
-        munchausen: whether y = r + alpha [t log pi(a|s)]_l0^0 + gamma t log sum_a' exp(Q'(s', a') / t), of the policy
-            pi = softmax(Q' / t); there is no maximum then that `double` could choose.
-        munchausen_alpha: alpha; 0 for soft Q-learning.
-        munchausen_temperature: t.
-        munchausen_floor: l0, below which t log pi counts as this much.
+        priority_alpha: exponent alpha of the priorities in the draws, in [0, 1]; 0 for uniform ones.
+        priority_beta: exponent beta of the importance weights, a number in [0, 1] or a schedule.
+        munchausen: whether rewards count the log-policy, too, and values the entropy: y = r + alpha [t log
+            pi(a|s)]_l0^0 + gamma t log sum_a' exp(Q'(s', a') / t), of the policy pi = softmax(Q' / t); there is no
+            maximum then that `double` could choose.
+        munchausen_alpha: weight alpha of the log-policy that is added to the reward; 0 for soft Q-learning.
+        munchausen_temperature: temperature t of the policy softmax(Q' / t).
+        munchausen_floor: floor l0 of the log-policy times t: what lies below counts as this much.
 
     Metrics: "td_loss", "td_error" (mean absolute value), "q_values" (mean over actions taken), "gradient_norm" (means
     over all gradient steps), "learning_rate", "epsilon".
@@ -117,6 +119,8 @@ class DQN(Agent):
         Vieillard, Pietquin and Geist, Munchausen reinforcement learning, arXiv:2007.14430, equation 2 (munchausen).
         Obando-Ceron and Castro, Revisiting Rainbow, arXiv:2011.14826 (Adam with the square).
     """
+
+    unused_options: ClassVar[tuple[str, ...]] = RECURRENT_OPTIONS
 
     num_envs: int = eqx.field(static=True, default=8)
     num_steps: int = eqx.field(static=True, default=1)

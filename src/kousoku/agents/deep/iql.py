@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -14,12 +14,13 @@ from ...core.errors import ConfigError, check_number
 from ...core.spaces import Discrete
 from ...core.timestep import ReplayBatch
 from ...nn.actor_q import ActorQ
+from ...nn.atoms import ATOMS_OPTIONS
 from ...nn.batch_renorm import with_statistics
 from ...ops import losses
 from ...ops.across import mean_over
 from ...ops.schedules import counted, value_at
 from ...ops.td_targets import action_value
-from .critics import Batch, acted, atoms_of, critic_loss, is_counted, learned_outputs, least, values
+from .critics import Batch, acted, atoms_of, critic_loss, is_counted, learned_outputs, minimum, values
 from .epochs import Scalars
 from .gradients import apply_gradients
 from .offline import OfflineAgent, OfflineState, log_probs
@@ -31,23 +32,25 @@ class IQL(OfflineAgent):
     V is an upper expectile of what recorded actions are worth, so that it comes near the best of them; with Q'_i the
     target critics,
 
-        value: E[L_tau(min_i Q'_i(s, a) - V(s))], L_tau(u) = |tau - [u < 0]| u^2
+        value: E[L_eta(min_i Q'_i(s, a) - V(s))], L_eta(u) = |eta - [u < 0]| u^2
 
         critics: sum_i E[(Q_i(s, a) - y)^2 / 2], y = c r + gamma V(s'), c r after a termination
 
         actor: -E[min(exp(beta (min_i Q'_i(s, a) - V(s))), limit) log pi(a | s)]
 
-    With tau = 1/2 they are the values of who acted in the data; towards 1 those of the best policy within the data.
-    Time limits bootstrap: V of a truncated step's true successor counts, that of a terminated one is zero.
+    With eta = 1/2 (the paper's tau) they are the values of who acted in the data; towards 1 those of the best policy
+    within the data. Time limits bootstrap: V of a truncated step's true successor counts, that of a terminated one is
+    zero.
 
     Attributes:
         dataset, batch_size, network, learning_rate, normalise_observations, observation_limit: as of `OfflineAgent`.
-        discount: gamma in [0, 1].
+        discount: discount factor gamma, in [0, 1].
         tau: how far a gradient step moves the target critics, target <- (1 - tau) target + tau critics.
-        expectile: the tau of L, in (0, 1).
-        advantage_scale: beta: how much more the better actions count; 0 for behaviour cloning.
-        weight_limit: the most that an action counts.
-        reward_scale: c. The paper divides a locomotion task's rewards by the range of the data's returns, times 1000.
+        expectile: level eta of the expectile, in (0, 1): 1/2 for the mean, towards 1 for the best recorded action.
+        advantage_scale: inverse temperature beta: how much more the better actions count; 0 for behaviour cloning.
+        weight_limit: largest weight of an action in the actor's loss.
+        reward_scale: factor c of the rewards. The paper divides a locomotion task's rewards by the range of the data's
+            returns, times 1000.
 
     Metrics, means over all gradient steps: "qf_loss", "qf_values" (means over the critics), "value_loss", "advantage"
     (of recorded actions), "weight" (that they count), "actor_loss", "entropy", "gradient_norm" (the actor's),
@@ -60,6 +63,8 @@ class IQL(OfflineAgent):
         Kostrikov, Nair and Levine, Offline reinforcement learning with implicit Q-learning, arXiv:2110.06169, equations
         5 to 7 and algorithm 1.
     """
+
+    unused_options: ClassVar[tuple[str, ...]] = ("policy", *ATOMS_OPTIONS)
 
     discount: float | Array = 0.99
     tau: float | Array = 0.005
@@ -94,7 +99,7 @@ class IQL(OfflineAgent):
         rate = value_at(self.learning_rate, data.steps)
         batch = self.batch(state, data, self.discount)
         before_key, critic_key, value_key = jax.random.split(key, 3)
-        worth = least(tuple(_chosen(each, batch) for each in _values(state.target, batch, before_key)))
+        worth = minimum(tuple(_chosen(each, batch) for each in _values(state.target, batch, before_key)))
         gradients, told = self._gradients(state, batch, worth, critic_key, value_key, axis)
         gradients, metrics = mean_over((gradients, told["metrics"]), axis)
         stepped, optimisers, norms = {}, {}, {}

@@ -50,7 +50,7 @@ def _nearest_divisor(number: int, wanted: int) -> int:
     """Returns the divisor of a number that is nearest to another number; the smaller one of two."""
     if wanted >= number:
         return number
-    return next(d for apart in range(wanted) for d in (wanted - apart, wanted + apart) if number % d == 0)
+    return next(d for distance in range(wanted) for d in (wanted - distance, wanted + distance) if number % d == 0)
 
 
 def shuffled(bits: UInt32[Array, " L"]) -> Int[Array, " L"]:

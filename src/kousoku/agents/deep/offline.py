@@ -71,7 +71,7 @@ class OfflineAgent(Agent):
         dataset: what is learned from: a `kousoku.Dataset`, or the .npz file of one.
         batch_size: transitions of one gradient step.
         network: builds the network: an `ActorQConfig`, or a function (observation space, action space, key).
-        learning_rate: Adam's, a number or a schedule of the gradient steps made.
+        learning_rate: learning rate of Adam, a number or a schedule of the gradient steps made.
         normalise_observations: whether floating point observations are centred and scaled by the data's moments.
         observation_limit: scaled observations are clipped to +- this.
     """

@@ -43,23 +43,24 @@ class PPO(ActorCriticAgent):
 
     Attributes:
         num_envs: environments that act at once.
-        num_steps: steps of each between two updates.
+        num_steps: steps of each environment between two updates.
         network: builds the network: an `ActorCriticConfig`, or a function (observation space, action space, key).
-        learning_rate: Adam's, a number or a schedule of the environment steps taken.
-        discount: gamma in [0, 1].
-        gae_lambda: lambda of the advantages, in [0, 1].
+        learning_rate: learning rate of Adam, a number or a schedule of the environment steps taken.
+        discount: discount factor gamma, in [0, 1].
+        gae_lambda: lambda of generalised advantage estimation, in [0, 1].
         epochs: passes over a rollout.
-        minibatches: parts of a rollout, one gradient step each.
-        clip: epsilon of the ratio, a number or a schedule.
+        minibatches: minibatches of a rollout, one gradient step each.
+        clip: how far the probability ratio may move from 1 before it is clipped, a number or a schedule.
         value_clip: how far V may move from its old value in one update; None for no limit.
-        value_coefficient: c_v.
-        entropy_coefficient: c_e, a number or a schedule.
+        value_coefficient: weight c_v of the value loss.
+        entropy_coefficient: weight c_e of the entropy bonus, a number or a schedule.
         max_gradient_norm: the global norm of the gradient is scaled down to this; None for no limit.
-        normalise_advantages: whether the advantages of each minibatch get mean 0 and deviation 1.
+        normalise_advantages: whether the advantages of each minibatch are normalised to mean 0 and standard deviation
+            1.
         target_kl: later epochs are left out once the mean approximate KL of one exceeds this; None for never.
         normalise_observations: whether floating point observations are scaled by their running moments.
         observation_limit: scaled observations are clipped to +- this.
-        normalise_rewards: whether rewards are divided by the running deviation of the discounted return.
+        normalise_rewards: whether rewards are divided by the running standard deviation of the discounted return.
         reward_limit: scaled rewards are clipped to +- this.
         centre_rewards: whether a constant is kept out of the values where it dwarfs what rewards differ by.
         adam_epsilon: added to Adam's denominator.
@@ -75,8 +76,9 @@ class PPO(ActorCriticAgent):
         numbers are: orthogonal initialisation (2), Adam's epsilon (3), learning rate annealing (4), GAE (5),
         minibatches (6), advantage normalisation (7), clipped surrogate (8), value clipping (9), entropy bonus (10),
         gradient norm (11), debug variables (12), separate networks (13); for continuous actions normal distributions
-        (1), state-independent deviations (2), separate networks (4), clipped actions (5), observation normalisation
-        (6) and clipping (7), reward scaling (8) and clipping (9); LSTM, MultiDiscrete, early stopping by KL.
+        (1), state-independent standard deviations (2), separate networks (4), clipped actions (5), observation
+        normalisation (6) and clipping (7), reward scaling (8) and clipping (9); LSTM, MultiDiscrete, early stopping by
+        KL.
         Naik et al., Reward centering, arXiv:2405.09999; here as a potential (see `ops.centring`).
     """
 
@@ -152,7 +154,9 @@ class PPO(ActorCriticAgent):
 
         def batches(key: PRNGKeyArray) -> tuple[Array, Array]:
             chosen = minibatch_indices(division, key)
-            return chosen, jax.vmap(lambda c: self.weigh(take_minibatch(parts.advantage, carry, c)[0], axis))(chosen)
+            return chosen, jax.vmap(
+                lambda c: self.normalised_advantages(take_minibatch(parts.advantage, carry, c)[0], axis)
+            )(chosen)
 
         def loss(network: Network, chosen: Array, advantage: Array) -> tuple[Float[Array, ""], Scalars]:
             part, before = take_minibatch(parts, carry, chosen)
@@ -178,7 +182,7 @@ class PPO(ActorCriticAgent):
 
         Args:
             network: with the parameters that the gradient is of.
-            samples: [n, ...], or [T, n, ...] with a carry; their advantages are weighed already.
+            samples: [n, ...], or [T, n, ...] with a carry; their advantages are normalised already.
             carry: of a recurrent network, [n, ...] before the first step; else `()`.
             state: before the update: schedules are read at its step.
         """

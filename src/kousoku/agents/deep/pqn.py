@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -17,6 +17,7 @@ from ...core.agent import Agent
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_number, check_size
 from ...core.timestep import Rollout
+from ...nn.atoms import ATOMS_OPTIONS
 from ...nn.q_network import QNetworkBuilder, QNetworkConfig, RecurrentQNetwork
 from ...ops import losses
 from ...ops.advantages import lambda_returns
@@ -75,14 +76,14 @@ class PQN(Agent):
 
     Attributes:
         num_envs: environments that act at once.
-        num_steps: steps of each between two updates.
+        num_steps: steps of each environment between two updates.
         network: builds the network: a `QNetworkConfig`, or a function (observation space, action space, key).
-        learning_rate: RAdam's, a number or a schedule of the environment steps taken.
-        discount: gamma in [0, 1].
-        lambda_: lambda in [0, 1]; 0 for targets of one step.
+        learning_rate: learning rate of RAdam, a number or a schedule of the environment steps taken.
+        discount: discount factor gamma, in [0, 1].
+        lambda_: lambda of the returns that values are learned from, in [0, 1]; 0 for targets of one step.
         epsilon: probability of a random action, a number or a schedule.
         epochs: passes over a rollout.
-        minibatches: parts of a rollout, one gradient step each.
+        minibatches: minibatches of a rollout, one gradient step each.
         max_gradient_norm: the global norm of the gradient is scaled down to this; None for no limit.
         adam_epsilon: added to RAdam's denominator.
 
@@ -100,6 +101,8 @@ class PQN(Agent):
         Peng and Williams, Incremental multi-step Q-learning, Machine Learning 22 (1996): its lambda returns.
         Liu et al., On the variance of the adaptive learning rate and beyond, arXiv:1908.03265: RAdam.
     """
+
+    unused_options: ClassVar[tuple[str, ...]] = ("noisy", "noisy_std", *ATOMS_OPTIONS)
 
     num_envs: int = eqx.field(static=True, default=32)
     num_steps: int = eqx.field(static=True, default=64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -17,7 +17,7 @@ from ...nn.hidden import drops
 from ...ops.distributions import Categorical, TanhNormal
 from .actor_critic import draw
 from .actor_q import ActorQAgent, ActorQState, Learned, noise_like
-from .critics import Batch, Follows, acted, least, values
+from .critics import Batch, NextActions, acted, minimum, values
 from .epochs import Scalars
 
 AUTO = {
@@ -53,9 +53,10 @@ class SAC(ActorQAgent):
             critic_learning_rate, discount, tau, policy_delay, adam_beta1, adam_epsilon, weight_decay,
             normalise_observations, observation_limit, normalise_rewards, return_limit, prioritised, priority_alpha,
             priority_beta: as of `ActorQAgent`.
-        temperature: alpha, or the first one where it is learned.
-        learn_temperature: whether it is learned, so that the policy's entropy comes near the target.
-        target_entropy: H; None for -A, A the components of an action, and for 0.98 log A, A the Discrete actions.
+        temperature: temperature alpha, the weight of the entropy; where it is learned, the first one.
+        learn_temperature: whether the temperature is learned, so that the policy's entropy comes near the target.
+        target_entropy: entropy H that the temperature keeps the policy near; None for -A, A the components of an
+            action, and for 0.98 log A, A the Discrete actions.
 
     Metrics, means over all gradient steps: "qf_loss", "qf_values" (means over the critics), "actor_loss", "alpha",
     "alpha_loss", "entropy" (-E[log pi]), "gradient_norm" (the critics'), "learning_rate". Of gradient steps without one
@@ -72,6 +73,8 @@ class SAC(ActorQAgent):
         Bellemare, Dabney and Munos, arXiv:1707.06887; Farebrother et al., arXiv:2403.03950 (critics of distributions).
         Kingma and Welling, Auto-encoding variational Bayes, arXiv:1312.6114, section 2.4 (a function of noise).
     """
+
+    unused_options: ClassVar[tuple[str, ...]] = ("policy",)
 
     temperature: float | Array = 1.0
     learn_temperature: bool = eqx.field(static=True, default=True)
@@ -114,13 +117,13 @@ class SAC(ActorQAgent):
     def target_critics(self, target: tuple) -> tuple:
         return target
 
-    def follows(self, state: ActorQState, batch: Batch, key: PRNGKeyArray) -> Follows:
+    def next_actions(self, state: ActorQState, batch: Batch, key: PRNGKeyArray) -> NextActions:
         policies, alpha = jax.vmap(state.network.actor)(batch.next_obs), self.alpha(state.log_temperature)
         if isinstance(policies, Categorical):
             log_probs = jax.vmap(Categorical.log_probs)(policies)
-            return Follows(None, -alpha * log_probs, jnp.exp(log_probs))
+            return NextActions(None, -alpha * log_probs, jnp.exp(log_probs))
         action, log_prob = jax.vmap(TanhNormal.of_noise)(policies, noise_like(key, batch.action))
-        return Follows(action, -alpha * log_prob)
+        return NextActions(action, -alpha * log_prob)
 
     def actor_loss(
         self, learned: Learned, critics: tuple, batch: Batch, key: PRNGKeyArray, axis: str | None = None
@@ -148,9 +151,9 @@ def log_prob_and_value(
     if isinstance(policies, Categorical):
         log_probs = jax.vmap(Categorical.log_probs)(policies)
         mean = lambda x: jnp.sum(jnp.exp(log_probs) * x, axis=1)  # noqa: E731
-        return mean(log_probs), mean(least(values(critics, batch.obs, None, critic_key)))
+        return mean(log_probs), mean(minimum(values(critics, batch.obs, None, critic_key)))
     action, log_prob = jax.vmap(TanhNormal.of_noise)(policies, noise_like(noise_key, batch.action))
-    return log_prob, least(values(critics, batch.obs, action, critic_key))
+    return log_prob, minimum(values(critics, batch.obs, action, critic_key))
 
 
 def usual_entropy(policies: TanhNormal | Categorical) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -13,7 +13,7 @@ from ...compiler import kernel
 from ...core.errors import check_number
 from ...nn.actor_q import ActorQ, ActorQBuilder, ActorQConfig
 from .actor_q import ActorQAgent, ActorQState, Learned, noise_like
-from .critics import Batch, Follows, acted, values
+from .critics import Batch, NextActions, acted, values
 from .epochs import Scalars
 
 NOT_DRAWN = -1.0
@@ -41,10 +41,10 @@ class TD3(ActorQAgent):
             normalise_observations, observation_limit, normalise_rewards, return_limit, prioritised, priority_alpha,
             priority_beta: as of `ActorQAgent`.
         exploration_noise: standard deviation of the noise of actions, where the box is [-1, 1].
-        exploration_noise_max: where given, each episode has a deviation of its own, drawn uniformly between
+        exploration_noise_max: where given, each episode has a standard deviation of its own, drawn uniformly between
             `exploration_noise` and this: with many environments some explore while others stay near the policy.
-        target_noise: that of the noise of the targets' actions.
-        target_noise_clip: the most of it.
+        target_noise: standard deviation of the noise of the targets' actions, where the box is [-1, 1].
+        target_noise_clip: largest noise of the targets' actions, either way.
 
     Metrics, means over all gradient steps: "qf_loss", "qf_values" (means over the critics), "actor_loss",
     "gradient_norm" (the critics'), "learning_rate". Of gradient steps without one of the actor's, its metrics are the
@@ -58,6 +58,8 @@ class TD3(ActorQAgent):
         Silver et al., Deterministic policy gradient algorithms, ICML (2014), equation 9.
         Seo et al., FastTD3, arXiv:2505.22642, section 3 (exploration_noise_max).
     """
+
+    unused_options: ClassVar[tuple[str, ...]] = ("policy", "init_std")
 
     network: ActorQBuilder = eqx.field(static=True, default=ActorQConfig(policy="deterministic"))
     policy_delay: int = eqx.field(static=True, default=2)
@@ -84,13 +86,13 @@ class TD3(ActorQAgent):
     def explore(
         self, state: ActorQState, obs: PyTree[Array], carry: Any, key: PRNGKeyArray
     ) -> tuple[Float[Array, " A"], Any]:
-        deviation = jnp.asarray(self.exploration_noise, jnp.float32)
+        std = jnp.asarray(self.exploration_noise, jnp.float32)
         if self.exploration_noise_max is None:
-            return kernel(disturbed)(state.network.actor(obs), key, deviation), carry
+            return kernel(disturbed)(state.network.actor(obs), key, std), carry
         key, own_key = jax.random.split(key)
         most = jnp.asarray(self.exploration_noise_max, jnp.float32)
-        deviation = jnp.where(carry == NOT_DRAWN, kernel(own_deviation)(own_key, deviation, most), carry)
-        return kernel(disturbed)(state.network.actor(obs), key, deviation), deviation
+        std = jnp.where(carry == NOT_DRAWN, kernel(own_std)(own_key, std, most), carry)
+        return kernel(disturbed)(state.network.actor(obs), key, std), std
 
     def most_likely(self, state: ActorQState, obs: PyTree[Array]) -> Float[Array, " A"]:
         return state.network.actor(obs)
@@ -104,12 +106,12 @@ class TD3(ActorQAgent):
     def target_critics(self, target: ActorQ) -> tuple:
         return target.critics
 
-    def follows(self, state: ActorQState, batch: Batch, key: PRNGKeyArray) -> Follows:
+    def next_actions(self, state: ActorQState, batch: Batch, key: PRNGKeyArray) -> NextActions:
         noise = self.target_noise * noise_like(key, batch.action)
         most = self.target_noise_clip
         actor = (state.network if state.target is None else state.target).actor
         action = jnp.clip(jax.vmap(actor)(batch.next_obs) + jnp.clip(noise, -most, most), -1.0, 1.0)
-        return Follows(action, None)
+        return NextActions(action, None)
 
     def actor_loss(
         self, learned: Learned, critics: tuple, batch: Batch, key: PRNGKeyArray, axis: str | None = None
@@ -136,11 +138,11 @@ class DDPG(TD3):
     target_noise: float | Array = 0.0
 
 
-def own_deviation(key: PRNGKeyArray, low: Float[Array, ""], high: Float[Array, ""]) -> Float[Array, ""]:
+def own_std(key: PRNGKeyArray, low: Float[Array, ""], high: Float[Array, ""]) -> Float[Array, ""]:
     """Draws the noise of an episode: a function for the kernel."""
     return low + (high - low) * jax.random.uniform(key, (), jnp.float32)
 
 
-def disturbed(action: Float[Array, " A"], key: PRNGKeyArray, deviation: Float[Array, ""]) -> Float[Array, " A"]:
+def disturbed(action: Float[Array, " A"], key: PRNGKeyArray, std: Float[Array, ""]) -> Float[Array, " A"]:
     """Adds noise to an action in the unit box: a function for the kernel."""
-    return jnp.clip(action + deviation * jax.random.normal(key, action.shape, action.dtype), -1.0, 1.0)
+    return jnp.clip(action + std * jax.random.normal(key, action.shape, action.dtype), -1.0, 1.0)

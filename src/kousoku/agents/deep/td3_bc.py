@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -19,7 +19,7 @@ from ...nn.hidden import drops
 from ...ops.across import mean_over
 from ...ops.schedules import counted, value_at
 from .actor_q import noise_like
-from .critics import Batch, Follows, acted, critic_loss, has_target, outputs_of, targets_of, values
+from .critics import Batch, NextActions, acted, critic_loss, has_target, outputs_of, targets_of, values
 from .epochs import Scalars
 from .gradients import apply_gradients, gradient_when_due
 from .offline import OfflineAgent, OfflineState
@@ -43,24 +43,26 @@ class TD3BC(OfflineAgent):
 
     Attributes:
         dataset, batch_size, network, learning_rate, normalise_observations, observation_limit: as of `OfflineAgent`.
-        discount: gamma in [0, 1].
-        tau: how far the target networks move, target <- (1 - tau) target + tau network.
+        discount: discount factor gamma, in [0, 1].
+        tau: how far an update moves the target networks, target <- (1 - tau) target + tau network.
         policy_delay: gradient steps of the critics for each of the actor's.
         alpha: how much values count beside recorded actions.
         target_noise: standard deviation of the noise of the targets' actions, where the box is [-1, 1].
-        target_noise_clip: the most of it.
+        target_noise_clip: largest noise of the targets' actions, either way.
 
     Metrics, means over all gradient steps: "qf_loss", "qf_values" (means over the critics), "actor_loss", "policy_loss"
     (of the recorded actions alone), "gradient_norm" (the critics'), "learning_rate". Of gradient steps without one of
     the actor's, its metrics are the last ones.
 
     Differs from the paper: all gradients are taken at the parameters before a step; observations are clipped to
-    `observation_limit` deviations, of which 1e-8 in the variance stands for the paper's 1e-3.
+    `observation_limit` standard deviations, of which 1e-8 in the variance stands for the paper's 1e-3.
 
     References:
         Fujimoto and Gu, A minimalist approach to offline reinforcement learning, arXiv:2106.06860, equations 3 to 5.
         Fujimoto, van Hoof and Meger, arXiv:1802.09477, algorithm 1.
     """
+
+    unused_options: ClassVar[tuple[str, ...]] = ("policy", "init_std")
 
     network: ActorQBuilder = eqx.field(static=True, default=ActorQConfig(policy="deterministic"))
     normalise_observations: bool = eqx.field(static=True, default=True)
@@ -143,8 +145,10 @@ class TD3BC(OfflineAgent):
         critics, most = state.target.critics, self.target_noise_clip
         noise_key, critic_key = jax.random.split(key) if drops(critics) else (key, key)
         noise = jnp.clip(self.target_noise * noise_like(noise_key, batch.action), -most, most)
-        follows = Follows(jnp.clip(jax.vmap(state.target.actor)(batch.next_obs) + noise, -1.0, 1.0), None)
-        return targets_of(critics, batch, outputs_of(critics, batch.next_obs, follows.action, critic_key), follows)
+        next_actions = NextActions(jnp.clip(jax.vmap(state.target.actor)(batch.next_obs) + noise, -1.0, 1.0), None)
+        return targets_of(
+            critics, batch, outputs_of(critics, batch.next_obs, next_actions.action, critic_key), next_actions
+        )
 
     def actor_loss(
         self, actor: Any, critics: tuple, batch: Batch, key: PRNGKeyArray, axis: str | None

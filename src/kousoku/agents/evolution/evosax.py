@@ -12,7 +12,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ...core.errors import ConfigError, check_choice, check_number, check_size
+from ...core.errors import ConfigError, check_choice, check_number, check_size, error_text
+from ...core.promotion import their_promotion
 from .strategy import EvolutionState, EvolutionStrategy, Scalars, parameters
 
 FIRST_STD = 0.05
@@ -37,8 +38,8 @@ class Evosax(EvolutionStrategy):
     """Any strategy of evosax (0.3 or later), which has to be installed.
 
     Attributes:
-        strategy: its class, or the class's name in `evosax.algorithms`, such as "CMA_ES".
-        population_size: P, candidates of a generation.
+        strategy: class of the strategy, or its name in `evosax.algorithms`, such as "CMA_ES".
+        population_size: candidates P of a generation.
         strategy_params: (name, number) of each of the strategy's parameters that is not to be its default,
             such as (("std_init", 0.1),).
         num_envs, episodes, max_episode_steps, network, alive_bonus_offset, normalise_observations, observation_limit:
@@ -121,21 +122,15 @@ def _theirs(strategy: str | type) -> Iterator[None]:
         ConfigError: where that code fails, as that of strategies that need another population or other arguments does.
     """
     try:
-        with _promotion():
+        with their_promotion():
             yield
     except ConfigError:
         raise
     except Exception as error:  # another library's, of any kind
         name = strategy if isinstance(strategy, str) else strategy.__name__
-        text = (str(error).splitlines() or [""])[0][:MOST]
-        raise ConfigError("strategy", name, f"its own code raises {type(error).__name__}: {text}") from error
-
-
-@contextlib.contextmanager
-def _promotion() -> Iterator[None]:
-    """Lets dtypes and ranks be promoted as evosax's code expects, whatever the program's own rules are."""
-    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        yield
+        raise ConfigError(
+            "strategy", name, f"its own code raises {type(error).__name__}: {error_text(error)}"
+        ) from error
 
 
 def named(strategy: str | type) -> Callable[..., Any]:

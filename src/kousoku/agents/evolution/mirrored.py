@@ -34,8 +34,8 @@ class MirroredStrategy(EvolutionStrategy):
 
 def mirrored_candidates(mean: Float[Array, " n"], noise: Float[Array, "h n"], noise_std: Any) -> Float[Array, "P n"]:
     """Returns mean + sigma epsilon for each epsilon, then mean - sigma epsilon; sigma is a number or [n]."""
-    apart = jnp.broadcast_to(noise_std, mean.shape)[None] * noise
-    return jnp.concatenate([mean[None] + apart, mean[None] - apart])
+    offsets = jnp.broadcast_to(noise_std, mean.shape)[None] * noise
+    return jnp.concatenate([mean[None] + offsets, mean[None] - offsets])
 
 
 def directions_of(candidates: Float[Array, "P n"], noise_std: Any) -> Float[Array, "P/2 n"]:

@@ -24,10 +24,10 @@ class OpenAIES(MirroredStrategy):
     theta moves along g by Adam.
 
     Attributes:
-        population_size: P, candidates of a generation; even.
-        learning_rate: Adam's, a number or a schedule of the environment steps taken.
-        noise_std: sigma, a number or a schedule.
-        weight_decay: c.
+        population_size: candidates P of a generation; even.
+        learning_rate: learning rate of Adam, a number or a schedule of the environment steps taken.
+        noise_std: standard deviation sigma of the noise on parameters, a number or a schedule.
+        weight_decay: weight c of the decay of parameters.
         num_envs, episodes, max_episode_steps, network, alive_bonus_offset, normalise_observations, observation_limit:
             as of `EvolutionStrategy`.
 

@@ -35,13 +35,13 @@ class PGPE(MirroredStrategy):
     std gradient = E[((w+ + w-) / 2 - E w) (epsilon^2 - sigma^2) / sigma], each sigma changing by a limited part.
 
     Attributes:
-        population_size: P, candidates of a generation; even.
-        learning_rate: ClipUp's step size: how far the gradient of one generation moves the mean, whatever its length; a
-            number or a schedule of the environment steps taken.
+        population_size: candidates P of a generation; even.
+        learning_rate: step size of ClipUp: how far the gradient of one generation moves the mean, whatever its length;
+            a number or a schedule of the environment steps taken.
         max_speed: how far the mean moves in a generation at most; None for twice the step size.
-        momentum: of ClipUp.
-        noise_std: the first standard deviation of each parameter.
-        std_learning_rate: of the standard deviations; 0 leaves them as they are.
+        momentum: momentum of ClipUp.
+        noise_std: standard deviation of each parameter in the first generation.
+        std_learning_rate: learning rate of the standard deviations; 0 leaves them as they are.
         max_std_change: the part of itself that a standard deviation may change by in a generation.
         num_envs, episodes, max_episode_steps, network, alive_bonus_offset, normalise_observations, observation_limit:
             as of `EvolutionStrategy`.

@@ -33,7 +33,7 @@ class CMASearch(NamedTuple):
 
 
 LEAST = 1e-10
-"""Of the step size, and of a parameter's deviation: smaller ones would become zero, and divisions by them NaN."""
+"""Smallest step size, and smallest standard deviation of a parameter: 0 would make divisions by them NaN."""
 
 
 class Rates(NamedTuple):
@@ -57,8 +57,8 @@ class SepCMAES(EvolutionStrategy):
     matrix could be learned.
 
     Attributes:
-        population_size: P, candidates of a generation.
-        noise_std: sigma before the first generation.
+        population_size: candidates P of a generation.
+        noise_std: standard deviation sigma of the first generation's parameters.
         num_envs, episodes, max_episode_steps, network, alive_bonus_offset, normalise_observations, observation_limit:
             as of `EvolutionStrategy`.
 

@@ -14,7 +14,7 @@ from ...collectors.generations import Generation, Generations
 from ...core.agent import Agent
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_flag, check_number, check_size
-from ...core.update_check import check_metrics, parts_of
+from ...core.update_check import check_metrics, returned_parts
 from ...nn.fits import check_builder, check_has_numbers
 from ...nn.observation_stats import (
     Scalings,
@@ -58,8 +58,8 @@ class EvolutionStrategy(Agent):
 
     Attributes:
         num_envs: environments that play at once; None for as many as there are episodes in a generation.
-        episodes: of each candidate in a generation.
-        max_episode_steps: where an episode of training is cut; None for the environment's time limit.
+        episodes: episodes of each candidate in a generation.
+        max_episode_steps: steps after which an episode of training is cut; None for the environment's time limit.
         network: builds the policy: a `PolicyConfig`, or a function (observation space, action space, key).
         alive_bonus_offset: added to each step's reward in training, to take an alive bonus out; what is told as return
             is the environment's own.
@@ -187,7 +187,7 @@ class EvolutionStrategy(Agent):
         """
         field, what = f"{type(self).__name__}.tell", "the mean, what is kept beside it, and a dict of scalars"
         made = self.tell(state, candidates, fitness, key)
-        mean, search, metrics = parts_of(field, made, 3, f"return three things: {what}")
+        mean, search, metrics = returned_parts(field, made, 3, f"return three things: {what}")
         size = parameters(state.policy).size
         if jnp.shape(mean) != (size,):
             raise ConfigError(field, f"a mean {list(jnp.shape(mean))}", f"it has {size} numbers, [{size}]")

@@ -28,7 +28,7 @@ def policy_evaluation(
     Args:
         model: the exact tables.
         policy: pi(a | s); every row sums to 1.
-        discount: gamma in [0, 1].
+        discount: discount factor gamma, in [0, 1].
         tolerance: distance from the exact values, in units of the largest one.
         max_sweeps: sweeps after which the search is given up.
 

@@ -33,7 +33,7 @@ def policy_iteration(
 
     Args:
         model: the exact tables.
-        discount: gamma in [0, 1].
+        discount: discount factor gamma, in [0, 1].
         tolerance: distance of each evaluation from the exact values, in units of the largest one.
         max_sweeps: sweeps of one evaluation after which the search is given up; `converged` is False then.
 

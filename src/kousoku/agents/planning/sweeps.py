@@ -85,8 +85,8 @@ def prepare(model: TabularModel, discount: Any, tolerance: Any, max_sweeps: Any)
     )
 
 
-def sweep(problem: Problem, weigh: Callable[[Float[Array, "S A"]], Float[Array, "S A"]], start: Values) -> Sweeps:
-    """Applies v(s) <- v(s) + sum_a w(s, a) A(s, a) to all states, until the values stand still; w is `weigh` of A.
+def sweep(problem: Problem, weights_of: Callable[[Float[Array, "S A"]], Float[Array, "S A"]], start: Values) -> Sweeps:
+    """Applies v(s) <- v(s) + sum_a w(s, a) A(s, a) to all states, until the values stand still; w is `weights_of` of A.
 
     Sweeps come in blocks of 1, 1, 2, 4, 8, ..., each as long as all before it. If a block of n sweeps moved the values
     by d, they are within d gamma^n / (1 - gamma^n) of the fixed point, since a sweep contracts distances by gamma.
@@ -100,12 +100,12 @@ def sweep(problem: Problem, weigh: Callable[[Float[Array, "S A"]], Float[Array, 
 
     def once(_: Int[Array, ""], values: Values) -> Values:
         advantages = advantage(problem.model, values, problem.discount)
-        return values.plus(jnp.sum(weigh(advantages) * advantages, axis=-1))
+        return values.plus(jnp.sum(weights_of(advantages) * advantages, axis=-1))
 
     def block(state: Sweeps) -> Sweeps:
         length = jnp.clip(state.total, 1, problem.max_sweeps - state.total)
         values = lax.fori_loop(0, length, once, state.values)
-        moved, noise = jnp.abs(values.minus(state.values)), _noise(problem, weigh, values)
+        moved, noise = jnp.abs(values.minus(state.values)), _noise(problem, weights_of, values)
         change = jnp.max(moved, where=problem.matters, initial=0.0)
         shrunk = problem.discount ** length.astype(jnp.float32)
         doubled = (length == state.total) & (length > 1)
@@ -140,10 +140,10 @@ def _largest(problem: Problem, values: Values) -> Float[Array, ""]:
 
 
 def _noise(
-    problem: Problem, weigh: Callable[[Float[Array, "S A"]], Float[Array, "S A"]], values: Values
+    problem: Problem, weights_of: Callable[[Float[Array, "S A"]], Float[Array, "S A"]], values: Values
 ) -> Float[Array, ""]:
     """Returns how far, at most, rounding moves the values in a sweep."""
-    weights = weigh(advantage(problem.model, values, problem.discount))
+    weights = weights_of(advantage(problem.model, values, problem.discount))
     noise = jnp.sum(weights * rounding(problem.model, values, problem.discount), axis=-1)
     return jnp.max(noise, where=problem.matters, initial=0.0)
 

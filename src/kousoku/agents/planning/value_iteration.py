@@ -46,7 +46,7 @@ def value_iteration(
 
     Args:
         model: the exact tables.
-        discount: gamma in [0, 1].
+        discount: discount factor gamma, in [0, 1].
         tolerance: distance from the values that are exact for the discount as float32 rounds it, in units of the
             largest one; rounding alone may move them by 3e-8 / (1 - gamma) of it.
         max_sweeps: sweeps after which the search is given up; `converged` is False then.

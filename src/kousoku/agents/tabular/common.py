@@ -143,7 +143,7 @@ def chosen(
     *,
     greedy: bool = False,
 ) -> Int[Array, ""]:
-    """Returns the action chosen when the last step was learnt; a new one at an episode's start, or if greedy."""
+    """Returns the action chosen when the last step was learned; a new one at an episode's start, or if greedy."""
     fresh = select(exploration, table, s, key, greedy=greedy)
     return fresh if greedy else jnp.where(next_action == NOT_CHOSEN, fresh, next_action)
 

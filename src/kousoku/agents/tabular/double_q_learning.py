@@ -39,8 +39,8 @@ class DoubleQLearning(TabularAgent):
     the two tables, which is also what `q_values` tells.
 
     Attributes:
-        learning_rate: alpha in (0, 1], a number or a schedule of the step count.
-        discount: gamma in [0, 1].
+        learning_rate: step size alpha, in (0, 1], a number or a schedule of the step count.
+        discount: discount factor gamma, in [0, 1].
         exploration: the behaviour policy.
         initial_value: every Q1(s, a) and Q2(s, a) before the first update.
 

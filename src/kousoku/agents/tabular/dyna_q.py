@@ -47,12 +47,12 @@ class DynaQ(TabularAgent):
     with their counts and draws one in proportion, so that the values are right where the environment is random, too.
 
     Attributes:
-        planning_steps: n; 0 is Q-learning.
-        learning_rate: alpha in (0, 1], a number or a schedule of the count of real steps.
-        discount: gamma in [0, 1].
+        planning_steps: planning steps n after each real step; 0 is Q-learning.
+        learning_rate: step size alpha, in (0, 1], a number or a schedule of the count of real steps.
+        discount: discount factor gamma, in [0, 1].
         exploration: the behaviour policy.
         initial_value: every Q(s, a) before the first update.
-        outcomes: different outcomes that the model keeps of each pair.
+        outcomes: different outcomes that the model keeps of each state and action.
 
     Metrics: "td_error" of the real step.
 

@@ -50,13 +50,14 @@ class DynaQPlus(TabularAgent):
     reward 0. The bonus enters the values, not the model, and only in planning.
 
     Attributes:
-        planning_steps: n.
-        kappa: size of the bonus, at least 0.
-        learning_rate: alpha in (0, 1], a number or a schedule of the count of real steps.
-        discount: gamma in [0, 1].
+        planning_steps: planning steps n after each real step.
+        kappa: weight kappa of the exploration bonus, at least 0.
+        learning_rate: step size alpha, in (0, 1], a number or a schedule of the count of real steps.
+        discount: discount factor gamma, in [0, 1].
         exploration: the behaviour policy.
         initial_value: every Q(s, a) before the first update.
-        outcomes: different outcomes that the model keeps of each pair; 1 is the textbook's deterministic model.
+        outcomes: different outcomes that the model keeps of each state and action; 1 is the textbook's deterministic
+            model.
 
     Metrics: "td_error" of the real step.
 

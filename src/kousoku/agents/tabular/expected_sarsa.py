@@ -21,8 +21,8 @@ class ExpectedSARSA(TabularAgent):
     epsilon, to those of the best policy that explores as much.
 
     Attributes:
-        learning_rate: alpha in (0, 1], a number or a schedule of the step count.
-        discount: gamma in [0, 1].
+        learning_rate: step size alpha, in (0, 1], a number or a schedule of the step count.
+        discount: discount factor gamma, in [0, 1].
         exploration: the behaviour policy, which is also the one that is evaluated.
         initial_value: every Q(s, a) before the first update.
 

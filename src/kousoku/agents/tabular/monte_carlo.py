@@ -50,8 +50,8 @@ class MonteCarlo(TabularAgent):
     An update costs the whole table.
 
     Attributes:
-        learning_rate: alpha in (0, 1], a number or a schedule of the step count; None for 1 / N(s, a).
-        discount: gamma in [0, 1].
+        learning_rate: step size alpha, in (0, 1], a number or a schedule of the step count; None for 1 / N(s, a).
+        discount: discount factor gamma, in [0, 1].
         exploration: the behaviour policy, which is also the one that is evaluated.
         initial_value: every Q(s, a) before its first return.
         visit: "first" to count the first visit of a pair in an episode, "every" to count all.

@@ -47,11 +47,12 @@ class PrioritizedSweeping(TabularAgent):
     state and action), and predecessors are found by comparing the whole model with S. One backup costs O(S A).
 
     Attributes:
-        planning_steps: n.
-        threshold: theta, at least 0: smaller changes are left alone.
-        learning_rate: alpha in (0, 1], a number or a schedule of the count of real steps; 1 suits a deterministic
-            model.
-        discount: gamma in [0, 1].
+        planning_steps: backups n after each real step, at most.
+        threshold: threshold theta of the priorities, at least 0: pairs whose values would change by less are not
+            queued.
+        learning_rate: step size alpha, in (0, 1], a number or a schedule of the count of real steps; 1 suits a
+            deterministic model.
+        discount: discount factor gamma, in [0, 1].
         exploration: the behaviour policy.
         initial_value: every Q(s, a) before the first update.
 

@@ -20,8 +20,8 @@ class QLearning(TabularAgent):
     The value of s' counts as zero where the episode terminated, and only there: a truncated step bootstraps.
 
     Attributes:
-        learning_rate: alpha in (0, 1], a number or a schedule of the step count.
-        discount: gamma in [0, 1].
+        learning_rate: step size alpha, in (0, 1], a number or a schedule of the step count.
+        discount: discount factor gamma, in [0, 1].
         exploration: the behaviour policy.
         initial_value: every Q(s, a) before the first update.
 

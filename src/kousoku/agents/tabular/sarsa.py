@@ -30,13 +30,13 @@ class SARSAState(eqx.Module):
 class SARSA(TabularAgent):
     """Q(s, a) += alpha [r + gamma Q(s', a') - Q(s, a)], where a' is the action taken next.
 
-    a' is drawn from the behaviour policy when the step is learnt, and the next `act` takes that very action. The value
+    a' is drawn from the behaviour policy when the step is learned, and the next `act` takes that very action. The value
     of (s', a') counts as zero where the episode terminated, and only there: a truncated step bootstraps from the action
     that would have been taken.
 
     Attributes:
-        learning_rate: alpha in (0, 1], a number or a schedule of the step count.
-        discount: gamma in [0, 1].
+        learning_rate: step size alpha, in (0, 1], a number or a schedule of the step count.
+        discount: discount factor gamma, in [0, 1].
         exploration: the behaviour policy, which is also the one that is evaluated.
         initial_value: every Q(s, a) before the first update.
 

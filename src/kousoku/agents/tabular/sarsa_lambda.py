@@ -48,12 +48,12 @@ class SARSALambda(TabularAgent):
     whole table.
 
     Attributes:
-        learning_rate: alpha in (0, 1], a number or a schedule of the step count.
-        discount: gamma in [0, 1].
+        learning_rate: step size alpha, in (0, 1], a number or a schedule of the step count.
+        discount: discount factor gamma, in [0, 1].
         exploration: the behaviour policy, which is also the one that is evaluated.
         initial_value: every Q(s, a) before the first update.
-        lambda_: the decay of the traces, in [0, 1]; 0 is SARSA, 1 is Monte Carlo control learnt as it happens.
-        trace: "accumulating" or "replacing".
+        lambda_: the decay of the traces, in [0, 1]; 0 is SARSA, 1 is Monte Carlo control learned as it happens.
+        trace: kind of the traces, "accumulating" or "replacing".
 
     Metrics: "td_error", the bracket above.
 

@@ -45,8 +45,8 @@ class TreeBackup(TabularAgent):
     at every step.
 
     Attributes:
-        learning_rate: alpha in (0, 1], a number or a schedule of the step count.
-        discount: gamma in [0, 1].
+        learning_rate: step size alpha, in (0, 1], a number or a schedule of the step count.
+        discount: discount factor gamma, in [0, 1].
         exploration: the behaviour policy.
         initial_value: every Q(s, a) before the first update.
         n: steps until a return bootstraps from all actions.

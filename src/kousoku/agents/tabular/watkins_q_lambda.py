@@ -37,12 +37,12 @@ class WatkinsQLambda(TabularAgent):
     terminated, and only there; the traces are zero after any end of an episode. An update costs the whole table.
 
     Attributes:
-        learning_rate: alpha in (0, 1], a number or a schedule of the step count.
-        discount: gamma in [0, 1].
+        learning_rate: step size alpha, in (0, 1], a number or a schedule of the step count.
+        discount: discount factor gamma, in [0, 1].
         exploration: the behaviour policy.
         initial_value: every Q(s, a) before the first update.
         lambda_: the decay of the traces, in [0, 1]; 0 is Q-learning.
-        trace: "accumulating" or "replacing".
+        trace: kind of the traces, "accumulating" or "replacing".
 
     Metrics: "td_error", the bracket above.
 

@@ -1,4 +1,4 @@
-"""Reads float16 as float32, all of whose numbers are some of float16's: after each operation they are rounded.
+"""Holds float16 values as float32: the result of each operation is rounded to float16.
 
 A sum, difference, product, quotient or root of two such numbers, rounded to float32 and then to float16, is what
 rounding once would give, since float32 has more than twice float16's digits. Elementary functions are float32's,

@@ -20,9 +20,9 @@ from ..ir import DTYPES, Unsupported
 from .halves import HALF, HELD
 
 
-def is_key(aval: Any) -> bool:
-    """Returns whether an abstract value is an array of keys."""
-    return _is_key_dtype(aval.dtype)
+def is_key(array: Any) -> bool:
+    """Returns whether an array, or its shape, is one of random keys, which NumPy has no arrays of."""
+    return _is_key_dtype(array.dtype)
 
 
 @lru_cache(maxsize=64)

@@ -73,25 +73,27 @@ def gather(
     n, sizes = dimension_numbers, operand.shape
     batch = indices.shape[:-1]
     rank = len(batch) + len(n.offset_dims)
-    apart = [axis for axis in range(rank) if axis not in n.offset_dims]
+    others = [axis for axis in range(rank) if axis not in n.offset_dims]
     window = [d for d in range(operand.ndim) if d not in (*n.collapsed_slice_dims, *n.operand_batching_dims)]
-    shape = [batch[apart.index(i)] if i in apart else slice_sizes[window[n.offset_dims.index(i)]] for i in range(rank)]
+    shape = [
+        batch[others.index(i)] if i in others else slice_sizes[window[n.offset_dims.index(i)]] for i in range(rank)
+    ]
     last = indices.ndim - 1
     columns = [lax.index_in_dim(indices, k, last, keepdims=False) for k in range(len(n.start_index_map))]
     starts = {d: column.astype(jnp.int32) for d, column in zip(n.start_index_map, columns, strict=True)}
     room = {d: sizes[d] - slice_sizes[d] for d in starts if slice_sizes[d] is not sizes[d]}
     clipped = {d: jnp.clip(starts[d], jnp.int32(0), jnp.int32(most)) for d, most in room.items()}
-    if list(room) == [0] and slice_sizes[0] == 1 and apart == list(range(len(batch))) and not n.operand_batching_dims:
+    if list(room) == [0] and slice_sizes[0] == 1 and others == list(range(len(batch))) and not n.operand_batching_dims:
         found = rows(operand, clipped[0]).reshape(shape)
     else:
         place = jnp.zeros(shape, jnp.int32)
         for d in range(operand.ndim):
             place = place if d == 0 else place * jnp.int32(sizes[d])
             if d in clipped:
-                place = place + lax.broadcast_in_dim(clipped[d], shape, apart)
+                place = place + lax.broadcast_in_dim(clipped[d], shape, others)
             if d in n.operand_batching_dims:
                 axis = n.start_indices_batching_dims[n.operand_batching_dims.index(d)]
-                place = place + lax.broadcasted_iota(jnp.int32, shape, apart[axis])
+                place = place + lax.broadcasted_iota(jnp.int32, shape, others[axis])
             if d in window:
                 place = place + lax.broadcasted_iota(jnp.int32, shape, n.offset_dims[window.index(d)])
         found = rows(operand.reshape(-1), place)
@@ -101,7 +103,7 @@ def gather(
     for d, start in starts.items():
         inside = inside & (start >= 0) & (start <= sizes[d] - slice_sizes[d])
     fill = _nothing(operand.dtype) if fill_value is None else fill_value
-    return jnp.where(lax.broadcast_in_dim(inside, shape, apart), found, jnp.asarray(fill, operand.dtype))
+    return jnp.where(lax.broadcast_in_dim(inside, shape, others), found, jnp.asarray(fill, operand.dtype))
 
 
 def _nothing(dtype: Any) -> Any:

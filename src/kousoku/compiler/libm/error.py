@@ -40,7 +40,7 @@ def erf(b: Builder, x: Operand) -> Operand:
 def erfc(b: Builder, x: Operand) -> Operand:
     """Computes 1 - erf(x).
 
-    Beyond |x| = 0.8 by its own series, without loss of digits for great x; subnormal before it is 0.
+    Beyond |x| = 0.8 by its own series, without loss of digits for large x; it becomes subnormal before it becomes 0.
     """
     size = at_most(b, fabs(b, x), pick(x, 10.15, 27.29))
     square, lack = minus_square(b, size)

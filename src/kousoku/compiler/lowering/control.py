@@ -317,8 +317,8 @@ def _while_some(k: Emitter, op: Op, consts: list[Value], inits: list[Init]) -> l
     n_test = p["test_consts"]
     test_consts, body_consts = consts[:n_test], consts[n_test:]
     in_registers = [small(k, init.value) for init in inits]
-    apart = [is_varying(init.value) or not small(k, init.value) for init in inits]  # memory is each lane's own
-    running = running_varying(op, [is_varying(v) for v in body_consts], apart)
+    own_per_lane = [is_varying(init.value) or not small(k, init.value) for init in inits]  # memory is each lane's own
+    running = running_varying(op, [is_varying(v) for v in body_consts], own_per_lane)
     alike = [not r and n for r, n in zip(running, in_registers, strict=True)]
     inits = [init._replace(varying=init.varying and not a) for init, a in zip(inits, alike, strict=True)]
     carry = Carry(k, inits, consts, lanes_leave=True)

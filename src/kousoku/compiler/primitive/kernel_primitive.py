@@ -160,8 +160,9 @@ def _lower_plain(ctx: Any, *args: Any, kernel: Traced, lanes: tuple[int, ...], b
 def _lower_compiled(
     backend: Backend, ctx: Any, *args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags
 ) -> Any:
-    apart = kernel.devices is not None and jax.process_count() > 1  # they meet in memory, which processes do not share
-    if not kernels_are_on() or not kernel.out_avals or 0 in lanes or apart or _is_for_xla(ctx, kernel, lanes):
+    # Devices meet in memory, which processes do not share.
+    cannot_meet = kernel.devices is not None and jax.process_count() > 1
+    if not kernels_are_on() or not kernel.out_avals or 0 in lanes or cannot_meet or _is_for_xla(ctx, kernel, lanes):
         return _lower_plain(ctx, *args, kernel=kernel, lanes=lanes, batched=batched)
     try:
         if kernel.summary.interface.made == 0:  # all that it returns came in

@@ -73,7 +73,7 @@ def recall_or_trace(
     traced, out_tree, consts = _trace(function, name, tree, static, dynamic)
     if memory is not None and not consts and time.perf_counter() - began >= WORTH_SECONDS:
         results = jax.tree.unflatten(out_tree, map(struct, traced.out_avals))
-        traced.told = partial(memory.keep, results, modules())
+        traced.on_summary = partial(memory.keep, results, modules())
     return traced, out_tree, consts
 
 

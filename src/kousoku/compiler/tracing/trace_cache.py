@@ -34,7 +34,7 @@ class TraceRecord:
     Attributes:
         results: the tree that it returns, of types.
         summary: of its program.
-        modules: what the library's modules held when it was traced; see `identity.modules`.
+        modules: what the library's modules held when it was traced; see `fingerprint.modules`.
     """
 
     results: Any

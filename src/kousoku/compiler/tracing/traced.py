@@ -32,7 +32,7 @@ class Traced(GraphSource):
         in_avals, out_avals: the types of its arguments and results.
         trace: gives its jaxpr.
         origin: of a tangent function: the function that it belongs to, and which of its inputs have tangents.
-        told: called with the summary when it has been worked out.
+        on_summary: called with the summary when it has been worked out.
         prepared: its jaxpr as it is differentiated, once it has been.
         arrays: whether vectors are to lie along its arrays, and not along lanes.
         devices: those that run it together; None where it is of one.
@@ -49,7 +49,7 @@ class Traced(GraphSource):
         self.name, self.in_avals, self.out_avals = name, in_avals, out_avals
         self.trace = trace
         self.origin: tuple[Traced, tuple[bool, ...]] | None = None
-        self.told: Callable[[GraphSummary], None] | None = None
+        self.on_summary: Callable[[GraphSummary], None] | None = None
         self.derived: dict[Any, Traced] = {}
         self.jitted: dict[Any, Any] = {}
         self.prepared: Any = None
@@ -85,8 +85,8 @@ class Traced(GraphSource):
             Unsupported: if the compiler cannot read it.
         """
         found = summarise(self.graph, Interface.of(self._whole))
-        if self.told is not None:
-            self.told(found)
+        if self.on_summary is not None:
+            self.on_summary(found)
         return found
 
     def read(self) -> Graph:

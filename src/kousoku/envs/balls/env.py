@@ -73,13 +73,13 @@ class Balls(Env):
 
     Attributes:
         n: how many balls.
-        gravity: in m/s^2.
-        width: between the walls, in m.
-        height: of the box, in m; balls begin in its upper half.
+        gravity: gravity, in m/s^2.
+        width: distance between the walls, in m.
+        height: height of the box, in m; balls begin in its upper half.
         restitution: share of its speed that a ball keeps when it bounces; at 0 it stays on the ground.
         drag: share of its speed that a ball loses in a second, in 1/s.
-        max_push: pushes are cut here, in m/s^2.
-        start_speed: both speeds of a ball are uniform within this of 0 at first, in m/s.
+        max_push: largest push, which larger ones are cut to, in m/s^2.
+        start_speed: largest first speed of a ball along each axis, uniform around 0, in m/s.
         dt: seconds that a step lasts.
         walls: whether there are two walls and a lid.
         floor: whether there is a ground.

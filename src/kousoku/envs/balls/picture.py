@@ -11,7 +11,9 @@ from ...core.scene import Circle, Line, Rect, Scene, Shape
 from ..drawing import ACCENT, AGENT, GOAL, GROUND, INK, STEEL, paper
 
 COLORS = (AGENT, ACCENT, GOAL, "#e0a030", STEEL)
-MARGIN, LARGEST, CROWD = 0.06, 0.018, 0.3
+MARGIN, LARGEST = 0.06, 0.018
+SHARE_OF_SPACING = 0.3
+"""How large a radius is at most, of the distance between as many balls spread evenly."""
 WALL = 0.006
 
 
@@ -29,7 +31,7 @@ def balls_scene(
     longer = max(size)
     margin = MARGIN * longer
     width, height = size[0] + 2.0 * margin, size[1] + 2.0 * margin
-    radius = min(LARGEST * longer, CROWD * math.sqrt(size[0] * size[1] / len(x)))
+    radius = min(LARGEST * longer, SHARE_OF_SPACING * math.sqrt(size[0] * size[1] / len(x)))
     background = (paper(width, height), *_box(size, margin, radius, walls, floor))
     places = zip(np.asarray(x).tolist(), np.asarray(z).tolist(), strict=True)
     foreground: list[Shape] = []

@@ -90,12 +90,12 @@ class Bandit(Env):
             unit = jax.random.normal(key, (self.arms,), jnp.float32)
             means = number(self.mean) + number(self.mean_spread) * unit
         zero = jnp.float32(0.0)
-        return BanditState(means), said(zero, BanditInfo(zero, zero))
+        return BanditState(means), timestep(zero, BanditInfo(zero, zero))
 
     def restart(self, key: PRNGKeyArray, state: BanditState) -> tuple[BanditState, Timestep]:
         """Begins again with the same arms."""
         zero = jnp.float32(0.0)
-        return state, said(zero, BanditInfo(zero, zero))
+        return state, timestep(zero, BanditInfo(zero, zero))
 
     def step(self, key: PRNGKeyArray, state: BanditState, action: Int[Array, ""]) -> tuple[BanditState, Timestep]:
         """Pulls an arm; then the means drift."""
@@ -112,7 +112,7 @@ class Bandit(Env):
         means = state.means
         if self.drifts:
             means = means + number(self.drift) * jax.random.normal(drift_key, (self.arms,), jnp.float32)
-        return BanditState(means), said(reward, info)
+        return BanditState(means), timestep(reward, info)
 
 
 def bandit(
@@ -132,7 +132,8 @@ def bandit(
         mean_spread: standard deviation of the arms' means, which every reset draws anew.
         reward_std: standard deviation of an arm's rewards.
         drift: standard deviation of the step that every mean takes after every pull.
-        reward: "normal" or "bernoulli"; the latter has none of the four numbers above, so leave them at their defaults.
+        reward: distribution of rewards, "normal" or "bernoulli"; the latter needs `mean`, `mean_spread`, `reward_std`
+            and `drift` at their defaults.
         time_limit: steps until an episode is truncated; the next one has the same arms.
 
     Raises:
@@ -180,6 +181,6 @@ def number(value: Any) -> Float[Array, ""]:
     return jnp.asarray(value, jnp.float32)
 
 
-def said(reward: Float[Array, ""], info: BanditInfo) -> Timestep:
+def timestep(reward: Float[Array, ""], info: BanditInfo) -> Timestep:
     """Makes a timestep: the observation is always 0, and the task never ends by itself."""
     return Timestep(jnp.int32(0), reward, jnp.array(False), jnp.array(False), info)

@@ -143,8 +143,8 @@ class BsuiteCartPole(CartAndPole):
     mechanics are those of `CartPole-v1` at half of its timescale.
 
     Attributes:
-        height_threshold: of the cosine.
-        x_threshold: where the track ends, in m.
+        height_threshold: threshold of the cosine of the pole's angle.
+        x_threshold: distance from the middle at which the track ends, in m.
         timescale: seconds that a step lasts.
         max_time: seconds after which the episode terminates.
         init_range: the largest distance of each number of a first state from 0.
@@ -206,11 +206,11 @@ class BsuiteCartPoleSwingUp(CartAndPole):
     episode terminates where the track ends, and after max_time.
 
     Attributes:
-        height_threshold: of the cosine; bsuite's 20 settings are n / 20.
-        theta_dot_threshold: of the pole's speed, in rad/s.
-        x_reward_threshold: of the cart's place, in m; bsuite's settings are 1 - n / 20.
-        move_cost: of a push.
-        x_threshold: where the track ends, in m.
+        height_threshold: threshold of the cosine of the pole's angle; bsuite's 20 settings are n / 20.
+        theta_dot_threshold: threshold of the pole's angular speed, in rad/s.
+        x_reward_threshold: threshold of the cart's distance from the middle, in m; bsuite's settings are 1 - n / 20.
+        move_cost: cost of a push.
+        x_threshold: distance from the middle at which the track ends, in m.
         timescale: seconds that a step lasts.
         max_time: seconds after which the episode terminates.
         init_range: the largest distance of each number of a first state from rest.

@@ -36,9 +36,9 @@ class Catch(Env):
     episode terminates with 1 for a ball that is caught, else -1.
 
     Attributes:
-        rows: of the board.
-        columns: of the board.
-        observation: "array" or "index".
+        rows: rows of the board.
+        columns: columns of the board.
+        observation: form of the observation, "array" or "index".
         time_limit: steps until an episode is truncated.
 
     References:

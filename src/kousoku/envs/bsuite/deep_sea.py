@@ -56,8 +56,8 @@ class DeepSea(Env):
         deterministic: whether nothing is random.
         unscaled_move_cost: what `size` moves to the right cost.
         randomize_actions: whether actions mean different things in different cells; without it 1 is right.
-        mapping_seed: of what they mean: that of NumPy's RandomState, as in bsuite.
-        observation: "array" or "index".
+        mapping_seed: seed of what actions mean: that of NumPy's RandomState, as in bsuite.
+        observation: form of the observation, "array" or "index".
         time_limit: steps until an episode is truncated.
 
     References:

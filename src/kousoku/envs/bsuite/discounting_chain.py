@@ -40,7 +40,7 @@ class DiscountingChain(Env):
 
     Attributes:
         mapping_seed: the chain with the bonus, modulo 5.
-        observation: "array" or "index".
+        observation: form of the observation, "array" or "index".
         time_limit: steps until an episode is truncated.
 
     References:

@@ -39,8 +39,8 @@ class MemoryChain(Env):
     memory_length + 1 steps.
 
     Attributes:
-        memory_length: steps from what is shown to what is asked.
-        num_bits: how many are shown.
+        memory_length: length of the memory: steps from what is shown to what is asked.
+        num_bits: how many bits are shown.
         time_limit: steps until an episode is truncated.
 
     References:

@@ -23,9 +23,9 @@ class SimpleBandit(Env):
     ... 1 (with 11 of them), in an order that the seed decides; each pull terminates the episode.
 
     Attributes:
-        mapping_seed: of the order: that of NumPy's RandomState, as in bsuite.
+        mapping_seed: seed of the order of the arms: that of NumPy's RandomState, as in bsuite.
         num_actions: how many arms.
-        observation: "array" or "index".
+        observation: form of the observation, "array" or "index".
         time_limit: steps until an episode is truncated.
 
     References:

@@ -30,7 +30,7 @@ class UmbrellaChain(Env):
     last step gives 1 where umbrella and weather agree, else -1, and terminates; all others give -1 or 1 at random.
 
     Attributes:
-        chain_length: steps of an episode.
+        chain_length: length of the chain: steps of an episode.
         n_distractor: numbers that mean nothing.
         time_limit: steps until an episode is truncated.
 

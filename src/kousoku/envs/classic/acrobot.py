@@ -53,22 +53,22 @@ class Acrobot(Env):
     one by 1e-3, and the difference is of that size.
 
     Attributes:
-        gravity: in m/s^2.
+        gravity: gravity, in m/s^2.
         dt: seconds that a step lasts.
-        link_length_1: in m.
-        link_length_2: in m; only drawn.
-        link_mass_1: in kg.
-        link_mass_2: in kg.
-        link_com_pos_1: from the joint to the centre of mass, in m.
-        link_com_pos_2: from the joint to the centre of mass, in m.
+        link_length_1: length of the first link, in m.
+        link_length_2: length of the second link, in m; only drawn.
+        link_mass_1: mass of the first link, in kg.
+        link_mass_2: mass of the second link, in kg.
+        link_com_pos_1: distance of the first link's centre of mass from its joint, in m.
+        link_com_pos_2: distance of the second link's centre of mass from its joint, in m.
         link_moi: moment of inertia of either link, in kg m^2.
-        max_vel_1: angular speeds of the first joint are cut here.
-        max_vel_2: angular speeds of the second joint are cut here.
-        torque: of actions 0 and 2, in N m.
+        max_vel_1: largest angular speed of the first joint, which larger ones are cut to.
+        max_vel_2: largest angular speed of the second joint, which larger ones are cut to.
+        torque: torque of actions 0 and 2, in N m.
         torque_noise_max: uniform noise within this of 0 is added to the torque.
-        reset_low: least value of each number of a first state.
+        reset_low: smallest value of each number of a first state.
         reset_high: largest value of each number of a first state.
-        book_or_nips: the equations of motion: Sutton and Barto's, or those of the paper, which lack a term.
+        book_or_nips: equations of motion: Sutton and Barto's, or those of the paper, which lack a term.
         time_limit: steps until an episode is truncated.
 
     References:

@@ -22,8 +22,8 @@ def accelerations(
         theta: of the pole, 0 upright, in radians.
         theta_dot: in rad/s.
         force: on the cart, in N.
-        gravity: in m/s^2.
-        masscart: in kg.
+        gravity: gravity, in m/s^2.
+        masscart: mass of the cart, in kg.
         masspole: in kg.
         length: half of the pole's, in m.
 

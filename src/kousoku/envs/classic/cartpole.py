@@ -52,18 +52,19 @@ class CartPole(Env):
     gives 0 for steps beyond a terminal state, of which it says that they are undefined, this gives 1.
 
     Attributes:
-        gravity: g, in m/s^2.
-        masscart: in kg.
-        masspole: m, in kg.
-        length: l, half of the pole's, in m.
+        gravity: gravity g, in m/s^2.
+        masscart: mass of the cart, in kg.
+        masspole: mass m of the pole, in kg.
+        length: half of the pole's length, l, in m.
         force_mag: size of the push, in N.
         tau: seconds that a step lasts.
-        theta_threshold_radians: the pole has fallen beyond this angle.
-        x_threshold: the track ends here.
-        reset_low: least value of each number of a first state.
+        theta_threshold_radians: angle beyond which the pole has fallen, in rad.
+        x_threshold: distance from the middle at which the track ends.
+        reset_low: smallest value of each number of a first state.
         reset_high: largest value of each number of a first state.
-        sutton_barto_reward: reward 0, and -1 for the step that terminates.
-        kinematics_integrator: "euler", or "semi-implicit euler": speeds first, places from the new speeds.
+        sutton_barto_reward: whether to reward with 0, and -1 for the step that terminates.
+        kinematics_integrator: how positions are integrated: "euler", or "semi-implicit euler": speeds first, places
+            from the new speeds.
         time_limit: steps until an episode is truncated.
 
     References:

@@ -30,16 +30,16 @@ class MountainCarContinuous(Env):
     of the left wall, where one may be stopped and the other not.
 
     Attributes:
-        goal_velocity: least velocity with which the goal counts.
-        goal_position: where the goal begins.
-        min_position: the wall on the left.
-        max_position: the end on the right.
-        max_speed: speeds are cut here.
-        min_action: the throttle is cut here.
-        max_action: the throttle is cut here.
+        goal_velocity: smallest velocity with which the goal counts.
+        goal_position: position where the goal begins.
+        min_position: position of the left wall.
+        max_position: position of the right end.
+        max_speed: largest speed, which larger ones are cut to.
+        min_action: smallest throttle: a smaller one is cut to it.
+        max_action: largest throttle: a larger one is cut to it.
         power: velocity that a full throttle adds.
         gravity: velocity that the steepest slope adds.
-        reset_low: least first position.
+        reset_low: smallest first position.
         reset_high: largest first position.
         time_limit: steps until an episode is truncated.
 

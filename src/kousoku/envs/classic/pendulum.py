@@ -48,14 +48,14 @@ class Pendulum(Env):
     differs from Gymnasium's, which is in float64, by at most 1e-6 (absolute plus relative) however long an episode is.
 
     Attributes:
-        g: gravity, in m/s^2.
-        mass: m, in kg.
-        length: l, in m.
+        g: gravity g, in m/s^2.
+        mass: mass m of the pole, in kg.
+        length: length l of the pole, in m.
         dt: seconds that a step lasts.
-        max_speed: speeds are cut here.
-        max_torque: torques are cut here, in N m.
-        x_init: the first angle is uniform within this of 0.
-        y_init: the first speed is uniform within this of 0.
+        max_speed: largest speed, which larger ones are cut to.
+        max_torque: largest torque, which larger ones are cut to, in N m.
+        x_init: largest first angle: it is uniform within this of 0, in rad.
+        y_init: largest first speed: it is uniform within this of 0, in rad/s.
         time_limit: steps until an episode is truncated.
 
     Examples:

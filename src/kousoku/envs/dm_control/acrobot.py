@@ -23,7 +23,7 @@ class SuiteAcrobot(SuiteEnv):
     away it is; 0 there if `sparse`. The first angles are any.
 
     Attributes:
-        sparse: the reward.
+        sparse: whether the reward is sparse: 1 near the goal, 0 elsewhere.
         time_limit: steps until an episode is truncated.
     """
 

@@ -31,8 +31,8 @@ class SuiteCartpole(SuiteEnv):
 
     Attributes:
         swing_up: whether the first pole hangs down at first, in the middle; else all are near upright.
-        sparse: the reward.
-        num_poles: one on the other.
+        sparse: whether the reward is sparse: 1 near the goal, 0 elsewhere.
+        num_poles: how many poles, one on the other.
         time_limit: steps until an episode is truncated.
     """
 

@@ -37,7 +37,7 @@ class SuiteFinger(SuiteEnv):
 
     Attributes:
         spinning: whether the spinner should spin, or else turn to a target.
-        target_radius: in metres, where it is to be turned.
+        target_radius: radius of the target, in m, where the task is to turn.
         time_limit: steps until an episode is truncated.
     """
 

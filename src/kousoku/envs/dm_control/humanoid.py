@@ -33,7 +33,7 @@ class SuiteHumanoid(SuiteEnv):
     It begins turned and bent anyhow, such that nothing touches.
 
     Attributes:
-        move_speed: in m/s, in any horizontal direction; 0 to stand.
+        move_speed: speed that is asked for, in m/s, in any horizontal direction; 0 to stand.
         pure_state: whether positions and velocities are observed as they are.
         time_limit: steps until an episode is truncated.
     """

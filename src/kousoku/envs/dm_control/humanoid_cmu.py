@@ -25,7 +25,7 @@ class SuiteHumanoidCMU(SuiteEnv):
     whose y axis points up. It begins turned and bent anyhow, such that nothing touches.
 
     Attributes:
-        move_speed: in m/s, in any horizontal direction; 0 to stand.
+        move_speed: speed that is asked for, in m/s, in any horizontal direction; 0 to stand.
         time_limit: steps until an episode is truncated.
     """
 

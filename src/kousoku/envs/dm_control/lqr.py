@@ -36,9 +36,9 @@ class SuiteLqr(SuiteEnv):
     no time limit, as in the package.
 
     Attributes:
-        num_bodies: of which each hangs on the one before.
-        num_actuators: the bodies that are pushed, at most all.
-        seed: of the springs, whose stiffness is uniform in [15, 25) N/m: the package's of the same seed.
+        num_bodies: how many bodies, of which each hangs on the one before.
+        num_actuators: how many bodies are pushed, at most all.
+        seed: seed of the springs, whose stiffness is uniform in [15, 25) N/m: the package's of the same seed.
         time_limit: steps until an episode is truncated; None for no limit.
 
     Raises:

@@ -41,7 +41,7 @@ class SuiteManipulator(SuiteArm):
 
     Attributes:
         use_peg: whether the object is a peg, or else a ball.
-        insert: whether there is a cup or a slot.
+        insert: whether the object is to be put into a cup or a slot.
         time_limit: steps until an episode is truncated.
     """
 

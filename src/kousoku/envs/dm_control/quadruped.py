@@ -46,7 +46,7 @@ class SuiteQuadruped(SuiteEnv):
     It begins just above the ground, turned anyhow; to fetch, it stands anywhere, and a ball falls anywhere.
 
     Attributes:
-        move_speed: in m/s, forward.
+        move_speed: speed that is asked for, in m/s, forward.
         fetching: whether it should bring the ball to the middle, at any speed.
         time_limit: steps until an episode is truncated.
     """

@@ -30,7 +30,7 @@ class SuiteReacher(SuiteEnv):
     0.2 m from the shoulder, at a uniform distance; the first angles are any.
 
     Attributes:
-        target_size: the target's radius in metres.
+        target_size: radius of the target, in m.
         time_limit: steps until an episode is truncated.
     """
 

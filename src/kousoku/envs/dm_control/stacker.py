@@ -35,7 +35,7 @@ class SuiteStacker(SuiteArm):
     nothing touches.
 
     Attributes:
-        num_boxes: how many there are, 1 to 4.
+        num_boxes: how many boxes, 1 to 4.
         time_limit: steps until an episode is truncated.
     """
 

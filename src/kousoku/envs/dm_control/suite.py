@@ -14,20 +14,20 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ...compiler import kernel
-from ...core.env import Env
 from ...core.scene3d import Body3d, Geom
 from ...core.spaces import Box
 from ...core.timestep import Timestep
 from ...ops.trees import select
 from ...physics import Model, State, forward, initial_state, simulate, step
-from ...physics.scene import body3d, contacts3d, joint_values, num_frames, poses
+from ...physics.scene import num_frames
 from ..divergence import has_diverged
 from ..fields import convert_fields
-from ..locomotion.robot import RobotInfo, at_rest, command_space, of_dtype
+from ..locomotion.mechanism import MechanismEnv
+from ..locomotion.robot import RobotInfo, at_rest, of_dtype
 from ..locomotion.world import Still, World
 from ..timesteps import first_timestep, never
 
-NOWHERE = (0.0, 0.0, 0.0)
+ORIGIN = (0.0, 0.0, 0.0)
 
 
 class Beginning(eqx.Module):
@@ -79,12 +79,13 @@ class Look:
     goal: Float[Array, " g"]
 
 
-class SuiteEnv(Env):
+class SuiteEnv(MechanismEnv):
     """A domain and a task of dm_control's suite.
 
-    An observation is dm_control's dict as one vector, in its order; `observation_sizes` tells the parts. An action are
-    commands to the actuators, which hold for `n_sub_steps` time steps of the physics. An environment that blows up is
-    terminated, as a `Robot` is; nothing else ends an episode but its time limit, and `is_over` where a task has one.
+    An observation is dm_control's dict as one vector, in its order; `observation_sizes` tells the parts. An action is
+    a vector of commands to the actuators, which hold for `n_sub_steps` time steps of the physics. An environment that
+    blows up is terminated, as a `Robot` is; nothing else ends an episode but its time limit, and `is_over` where a task
+    has one.
 
     Attributes:
         n_sub_steps: time steps of the physics in a step.
@@ -167,11 +168,6 @@ class SuiteEnv(Env):
         """A space without bounds."""
         return Box(-np.inf, np.inf, (sum(self.observation_sizes.values()),))
 
-    @property
-    def action_space(self) -> Box:
-        """The ranges of the commands."""
-        return command_space(self.model)
-
     def reset(self, key: PRNGKeyArray) -> tuple[SuiteState, Timestep]:
         """Begins as the task does."""
         return _reset(self, key)
@@ -188,30 +184,21 @@ class SuiteEnv(Env):
 
     def body3d(self) -> Body3d:
         """Returns what the domain looks like; the goal's marker is carried by a frame of its own, the last."""
-        found = body3d(self.model, type(self).__name__)
+        found = super().body3d()
         return replace(found, geoms=tuple(map(self._carried, found.geoms)))
 
     def poses(self, state: SuiteState) -> tuple[Float[Array, "n 3"], Float[Array, "n 4"]]:
         """Returns where the bodies and the goal are."""
-        positions, quaternions = poses(self.model.with_numbers(**state.numbers), state.physics.qpos)
+        positions, quaternions = super().poses(state)
         if self.marker is None or not state.goal.size:
             return positions, quaternions
-        unturned = jnp.array([[1.0, 0.0, 0.0, 0.0]], quaternions.dtype)
-        return jnp.concatenate([positions, state.goal[None]]), jnp.concatenate([quaternions, unturned])
-
-    def contacts3d(self, state: SuiteState, action: Array) -> tuple[Float[Array, "k 3"], Float[Array, "k 3"]]:
-        """Returns where geoms touch, and with which force."""
-        model, dtype = self.model.with_numbers(**state.numbers), state.physics.qpos.dtype
-        return contacts3d(forward(model, state.physics, action.reshape((model.nu,)).astype(dtype)))
-
-    def readings(self, state: SuiteState) -> dict[str, Array]:
-        """Returns metres of slides and radians of hinges."""
-        return joint_values(self.model, state.physics.qpos)
+        identity = jnp.array([[1.0, 0.0, 0.0, 0.0]], quaternions.dtype)
+        return jnp.concatenate([positions, state.goal[None]]), jnp.concatenate([quaternions, identity])
 
     def _carried(self, geom: Geom) -> Geom:
         if self.marker is None or geom.name != self.marker:
             return geom
-        return replace(geom, frame=num_frames(self.model), position=NOWHERE)
+        return replace(geom, frame=num_frames(self.model), position=ORIGIN)
 
 
 def _first_look(env: SuiteEnv, begin: Beginning) -> Look:

@@ -31,7 +31,7 @@ class SuiteSwimmer(SuiteEnv):
     of 4 m, or with probability 0.2 of 0.6 m.
 
     Attributes:
-        num_links: of which a joint each lies between two; at least three.
+        num_links: how many links, with a joint between each two; at least three.
         time_limit: steps until an episode is truncated.
     """
 

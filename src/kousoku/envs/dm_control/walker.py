@@ -31,7 +31,7 @@ class SuiteWalker(SuiteEnv):
     Joints begin anywhere within their limits, and the trunk at any angle.
 
     Attributes:
-        move_speed: in m/s; 0 to stand.
+        move_speed: speed that is asked for, in m/s; 0 to stand.
         time_limit: steps until an episode is truncated.
     """
 

@@ -164,19 +164,21 @@ def gridworld(
         map: lines of '.' floor, '#' wall, 'S' start, 'G' goal, 'P' pit, 'C' cliff (back to the start, the episode
             goes on); or one map for each phase where `change_at` is given.
         change_at: steps of the environment's life, increasing, at which the next map takes over.
-        moves: 4, or 8 with the diagonals (corners may be cut).
+        moves: directions of moves: 4, or 8 with the diagonals (corners may be cut).
         stay: whether there is an action that does not move; the wind blows it all the same.
         slip: probability that a move goes at a right angle instead, to each side with slip / 2. Staying never slips.
         wind: for each column, cells that a move from there is blown upwards (negative: downwards). Move and wind add
             up, the grid's edge holds both, and only the cell where they end counts as entered. A wall stops the wind;
             where one stands in the way of the two together, the move comes first and the wind after it.
         step_reward: reward of every step; a cost is negative.
-        goal_reward, pit_reward, cliff_reward: added when such a cell is entered.
-        bump_reward: added when a move leaves the agent where it was: not when it stays, nor over a cliff.
+        goal_reward: reward added when a goal is entered.
+        pit_reward: reward added when a pit is entered.
+        cliff_reward: reward added when a cliff is entered.
+        bump_reward: reward added when a move leaves the agent where it was: not when it stays, nor over a cliff.
         teleports: {(row, column): ((row, column), reward)}: every action from the first cell leads to the second one
             and gives just this reward.
-        continuing: allow a map without a goal.
-        observation: "index", "coordinates", "one_hot" or "window".
+        continuing: whether to allow a map without a goal.
+        observation: form of the observation, "index", "coordinates", "one_hot" or "window".
         window_radius: the window shows 2 * radius + 1 cells each way.
         time_limit: steps until an episode is truncated.
 

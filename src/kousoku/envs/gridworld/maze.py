@@ -16,8 +16,9 @@ def maze_map(height: int = 21, width: int = 21, seed: int = 0, loops: float = 0.
     exactly one way between any two cells; then a share `loops` of the walls between neighbours is opened.
 
     Args:
-        height, width: of the whole map, walls included: odd and at least 3.
-        seed: of NumPy's PCG64.
+        height: height of the whole map, walls included: odd and at least 3.
+        width: width of the whole map, walls included: odd and at least 3.
+        seed: seed of the maze, for NumPy's PCG64.
         loops: share in [0, 1] of the remaining inner walls to open.
 
     Raises:

@@ -1,7 +1,7 @@
 """Robots: Gymnasium's eleven MuJoCo tasks, two more, and what one's own is made of."""
 
 from .options import file, frames, limit, span
-from .robot import Measured, Move, Robot, RobotInfo, RobotState, Start, Verdict
+from .robot import Measured, Move, Robot, RobotInfo, RobotState, Start, StepOutcome
 from .starts import noisy
 from .world import World
 
@@ -12,7 +12,7 @@ __all__ = [
     "RobotInfo",
     "RobotState",
     "Start",
-    "Verdict",
+    "StepOutcome",
     "World",
     "file",
     "frames",

@@ -13,7 +13,7 @@ from ...physics import State
 from ..timesteps import never
 from .options import Number, Span, body, check_body, file, flag, frames, limit, number, span
 from .planar import Flag, Scalar, control_cost
-from .robot import Measured, Move, Robot, Start, Verdict
+from .robot import Measured, Move, Robot, Start, StepOutcome
 from .starts import noisy
 from .world import World
 
@@ -55,15 +55,15 @@ class Ant(Robot):
     Attributes:
         xml_file: the robot, see `files.robot`.
         frame_skip: time steps of the physics in a step.
-        forward_reward_weight: in s/m.
-        ctrl_cost_weight: of the commands.
-        contact_cost_weight: of the contact forces.
-        healthy_reward: of a step that ends healthy.
+        forward_reward_weight: weight of the forward speed, in s/m.
+        ctrl_cost_weight: weight of the cost of commands.
+        contact_cost_weight: weight of the cost of contact forces.
+        healthy_reward: reward of a step that ends healthy.
         main_body: the body that should move forward, by number or name.
         terminate_when_unhealthy: whether the episode ends where it is not healthy.
-        healthy_z_range: of the torso's height, in m.
-        contact_force_range: contact forces are cut here, in N and Nm.
-        reset_noise_scale: first positions are uniform within it, first velocities normal with this deviation.
+        healthy_z_range: healthy range of the torso's height, in m.
+        contact_force_range: range that contact forces are cut to, in N and N m.
+        reset_noise_scale: first positions are uniform within it, first velocities normal with this standard deviation.
         exclude_current_positions_from_observation: whether x and y are left out.
         include_cfrc_ext_in_observation: whether contact forces are observed.
         time_limit: steps until an episode is truncated.
@@ -107,7 +107,7 @@ class Ant(Robot):
         forces = [measured.now[1:].reshape(-1)] if self.include_cfrc_ext_in_observation else []
         return jnp.concatenate([physics.qpos[skipped:], physics.qvel, *forces])
 
-    def judge(self, move: Move) -> Verdict:
+    def outcome(self, move: Move) -> StepOutcome:
         """Rewards going forward, on its feet, at little effort."""
         x, y, height = (move.after.qpos[i] for i in range(3))
         x_speed, y_speed = (move.measured.kept - move.kept) / self.dt
@@ -117,4 +117,4 @@ class Ant(Robot):
         impact = self.contact_cost_weight * jnp.sum(move.measured.now * move.measured.now)
         info = AntInfo(x, y, jnp.sqrt(x * x + y * y), x_speed, y_speed, forward, -effort, -impact, alive)
         terminated = ~healthy if self.terminate_when_unhealthy else never()
-        return Verdict(forward + alive - (effort + impact), terminated, info)
+        return StepOutcome(forward + alive - (effort + impact), terminated, info)

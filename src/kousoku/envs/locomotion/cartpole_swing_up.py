@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ...physics import State
 from ..timesteps import never
 from .options import Number, file, frames, limit, number
-from .robot import Measured, Move, Robot, RobotInfo, Start, Verdict
+from .robot import Measured, Move, Robot, RobotInfo, Start, StepOutcome
 from .starts import noisy
 from .world import World
 
@@ -63,7 +63,7 @@ class CartPoleSwingUp(Robot):
         x, angle = physics.qpos
         return jnp.stack([x, jnp.cos(angle), jnp.sin(angle), *physics.qvel])
 
-    def judge(self, move: Move) -> Verdict:
+    def outcome(self, move: Move) -> StepOutcome:
         """Rewards a pole upright, in the middle."""
         x, angle = move.after.qpos
-        return Verdict(0.5 * (1.0 + jnp.cos(angle)) * jnp.exp(-x * x), never(), RobotInfo())
+        return StepOutcome(0.5 * (1.0 + jnp.cos(angle)) * jnp.exp(-x * x), never(), RobotInfo())

@@ -12,7 +12,7 @@ from ...physics import State
 from ..timesteps import never
 from .options import Number, file, flag, frames, limit, number
 from .planar import Flag, Scalar, control_cost, joints_but, x_velocity
-from .robot import Measured, Move, Robot, Start, Verdict
+from .robot import Measured, Move, Robot, Start, StepOutcome
 from .starts import noisy
 from .world import World
 
@@ -45,9 +45,9 @@ class HalfCheetah(Robot):
     Attributes:
         xml_file: the robot, see `files.robot`.
         frame_skip: time steps of the physics in a step.
-        forward_reward_weight: in s/m.
-        ctrl_cost_weight: of the commands.
-        reset_noise_scale: first positions are uniform within it, first velocities normal with this deviation.
+        forward_reward_weight: weight of the forward speed, in s/m.
+        ctrl_cost_weight: weight of the cost of commands.
+        reset_noise_scale: first positions are uniform within it, first velocities normal with this standard deviation.
         exclude_current_positions_from_observation: whether x is left out.
         time_limit: steps until an episode is truncated.
     """
@@ -74,8 +74,8 @@ class HalfCheetah(Robot):
         """Returns positions and velocities."""
         return joints_but(physics, int(self.exclude_current_positions_from_observation))
 
-    def judge(self, move: Move) -> Verdict:
+    def outcome(self, move: Move) -> StepOutcome:
         """Rewards going forward, at little effort."""
         speed = x_velocity(move, self.dt)
         forward, cost = self.forward_reward_weight * speed, control_cost(move, self.ctrl_cost_weight)
-        return Verdict(forward - cost, never(), HalfCheetahInfo(move.after.qpos[0], speed, forward, -cost))
+        return StepOutcome(forward - cost, never(), HalfCheetahInfo(move.after.qpos[0], speed, forward, -cost))

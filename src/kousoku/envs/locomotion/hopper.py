@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ...physics import State
 from .options import Number, Span, file, flag, frames, limit, number, span
 from .planar import FASTEST, inside, joints_but, walked
-from .robot import Measured, Move, Robot, Start, Verdict
+from .robot import Measured, Move, Robot, Start, StepOutcome
 from .starts import noisy
 from .world import World
 
@@ -31,13 +31,13 @@ class Hopper(Robot):
     Attributes:
         xml_file: the robot, see `files.robot`.
         frame_skip: time steps of the physics in a step.
-        forward_reward_weight: in s/m.
-        ctrl_cost_weight: of the commands.
-        healthy_reward: of a step that ends healthy.
+        forward_reward_weight: weight of the forward speed, in s/m.
+        ctrl_cost_weight: weight of the cost of commands.
+        healthy_reward: reward of a step that ends healthy.
         terminate_when_unhealthy: whether the episode ends where it is not healthy.
-        healthy_state_range: of positions but x and height, and of velocities.
-        healthy_z_range: of the height, in m.
-        healthy_angle_range: of the trunk's angle, in rad.
+        healthy_state_range: healthy range of positions but x and height, and of velocities.
+        healthy_z_range: healthy range of the height, in m.
+        healthy_angle_range: healthy range of the trunk's angle, in rad.
         reset_noise_scale: first positions and velocities are uniform within it.
         exclude_current_positions_from_observation: whether x is left out.
         time_limit: steps until an episode is truncated.
@@ -70,7 +70,7 @@ class Hopper(Robot):
         """Returns positions and velocities."""
         return joints_but(physics, int(self.exclude_current_positions_from_observation), FASTEST)
 
-    def judge(self, move: Move) -> Verdict:
+    def outcome(self, move: Move) -> StepOutcome:
         """Rewards going forward, upright, at little effort."""
         after = move.after
         state = jnp.concatenate([after.qpos[2:], after.qvel])

@@ -15,7 +15,7 @@ from ..timesteps import never
 from .humanoid_body import anatomy, observed, squared
 from .options import Number, Span, file, flag, frames, limit, number, span
 from .planar import Flag, Scalar, control_cost, inside
-from .robot import Measured, Move, Robot, Start, Verdict
+from .robot import Measured, Move, Robot, Start, StepOutcome
 from .starts import noisy
 from .world import World
 
@@ -61,13 +61,13 @@ class Humanoid(Robot):
     Attributes:
         xml_file: the robot, see `files.robot`.
         frame_skip: time steps of the physics in a step.
-        forward_reward_weight: in s/m.
-        ctrl_cost_weight: of the commands.
-        contact_cost_weight: of the contact forces.
-        contact_cost_range: their cost is cut here.
-        healthy_reward: of a step that ends healthy.
+        forward_reward_weight: weight of the forward speed, in s/m.
+        ctrl_cost_weight: weight of the cost of commands.
+        contact_cost_weight: weight of the cost of contact forces.
+        contact_cost_range: range that the cost of contact forces is cut to.
+        healthy_reward: reward of a step that ends healthy.
         terminate_when_unhealthy: whether the episode ends where it is not healthy.
-        healthy_z_range: of the torso's height, in m.
+        healthy_z_range: healthy range of the torso's height, in m.
         reset_noise_scale: first positions and velocities are uniform within it.
         exclude_current_positions_from_observation: whether x and y are left out.
         include_cinert_in_observation: whether inertia is observed.
@@ -112,7 +112,7 @@ class Humanoid(Robot):
         """Returns positions, velocities, inertia, forces."""
         return observed(self, physics, measured)
 
-    def judge(self, move: Move) -> Verdict:
+    def outcome(self, move: Move) -> StepOutcome:
         """Rewards going forward, on its feet, at little effort."""
         now = move.measured.now
         x, y, height = (move.after.qpos[i] for i in range(3))
@@ -125,4 +125,4 @@ class Humanoid(Robot):
         terms = alive, forward, -effort, -impact
         info = HumanoidInfo(x, y, now.ten_length, now.ten_velocity, away, x_speed, y_speed, *terms)
         terminated = ~healthy if self.terminate_when_unhealthy else never()
-        return Verdict(forward + alive - (effort + impact), terminated, info)
+        return StepOutcome(forward + alive - (effort + impact), terminated, info)

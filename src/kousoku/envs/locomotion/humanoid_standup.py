@@ -15,7 +15,7 @@ from ..timesteps import never
 from .humanoid_body import anatomy, observed, squared
 from .options import Number, Span, file, flag, frames, limit, number, span
 from .planar import Flag, Scalar, control_cost
-from .robot import Measured, Move, Robot, Start, Verdict
+from .robot import Measured, Move, Robot, Start, StepOutcome
 from .starts import noisy
 from .world import World
 
@@ -55,9 +55,9 @@ class HumanoidStandup(Robot):
         xml_file: the robot, see `files.robot`.
         frame_skip: time steps of the physics in a step.
         uph_cost_weight: taken and not used, as in Gymnasium.
-        ctrl_cost_weight: of the commands.
-        impact_cost_weight: of the contact forces.
-        impact_cost_range: their cost is cut here.
+        ctrl_cost_weight: weight of the cost of commands.
+        impact_cost_weight: weight of the cost of contact forces.
+        impact_cost_range: range that the cost of contact forces is cut to.
         reset_noise_scale: first positions and velocities are uniform within it.
         exclude_current_positions_from_observation: whether x and y are left out.
         include_cinert_in_observation: whether inertia is observed.
@@ -99,7 +99,7 @@ class HumanoidStandup(Robot):
         """Returns positions, velocities, inertia, forces."""
         return observed(self, physics, measured)
 
-    def judge(self, move: Move) -> Verdict:
+    def outcome(self, move: Move) -> StepOutcome:
         """Rewards height, at little effort."""
         now = move.measured.now
         x, y, height = (move.after.qpos[i] for i in range(3))
@@ -107,4 +107,4 @@ class HumanoidStandup(Robot):
         impact = jnp.clip(self.impact_cost_weight * squared(now.cfrc_ext), *self.impact_cost_range)
         rise = height - self.model.constants["qpos0"][2].item()
         info = HumanoidStandupInfo(x, y, rise, now.ten_length, now.ten_velocity, up, -effort, -impact)
-        return Verdict(up - effort - impact + 1.0, never(), info)
+        return StepOutcome(up - effort - impact + 1.0, never(), info)

@@ -13,7 +13,7 @@ from ...physics import State
 from ..timesteps import never
 from .options import Number, file, frames, limit, number
 from .planar import FASTEST, Flag, Scalar
-from .robot import Measured, Move, Robot, Start, Verdict
+from .robot import Measured, Move, Robot, Start, StepOutcome
 from .starts import noisy
 from .world import World
 
@@ -55,8 +55,8 @@ class InvertedDoublePendulum(Robot):
     Attributes:
         xml_file: the robot, see `files.robot`.
         frame_skip: time steps of the physics in a step.
-        healthy_reward: of a step that does not end the episode.
-        reset_noise_scale: first positions are uniform within it, first velocities normal with this deviation.
+        healthy_reward: reward of a step that does not end the episode.
+        reset_noise_scale: first positions are uniform within it, first velocities normal with this standard deviation.
         time_limit: steps until an episode is truncated.
     """
 
@@ -82,7 +82,7 @@ class InvertedDoublePendulum(Robot):
         push = jnp.clip(measured.now.push, -STRONGEST, STRONGEST)
         return jnp.concatenate([physics.qpos[:1], jnp.sin(angles), jnp.cos(angles), qvel, push])
 
-    def judge(self, move: Move) -> Verdict:
+    def outcome(self, move: Move) -> StepOutcome:
         """Rewards standing upright, in the middle, slowly."""
         x, _, y = move.measured.now.at
         slow, fast = move.after.qvel[1], move.after.qvel[2]
@@ -90,4 +90,4 @@ class InvertedDoublePendulum(Robot):
         distance = -(0.01 * x * x + (y - UPRIGHT) * (y - UPRIGHT))
         velocity = -(1e-3 * slow * slow + 5e-3 * fast * fast)
         alive = jnp.where(fallen, 0.0, self.healthy_reward)
-        return Verdict(alive + distance + velocity, fallen, InvertedDoublePendulumInfo(alive, distance, velocity))
+        return StepOutcome(alive + distance + velocity, fallen, InvertedDoublePendulumInfo(alive, distance, velocity))

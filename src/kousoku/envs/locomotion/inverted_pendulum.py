@@ -13,7 +13,7 @@ from ...physics import State
 from ..timesteps import never
 from .options import Number, file, frames, limit, number
 from .planar import Flag, Scalar, joints_but
-from .robot import Measured, Move, Robot, Start, Verdict
+from .robot import Measured, Move, Robot, Start, StepOutcome
 from .starts import noisy
 from .world import World
 
@@ -69,8 +69,8 @@ class InvertedPendulum(Robot):
         """Returns positions and velocities."""
         return joints_but(physics, 0)
 
-    def judge(self, move: Move) -> Verdict:
+    def outcome(self, move: Move) -> StepOutcome:
         """Rewards standing upright."""
         fallen = jnp.abs(move.after.qpos[1]) > FALLEN
         reward = jnp.where(fallen, 0.0, 1.0)
-        return Verdict(reward, fallen, InvertedPendulumInfo(reward))
+        return StepOutcome(reward, fallen, InvertedPendulumInfo(reward))

@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float
 from ...physics import Model, State
 from ..timesteps import never
 from .options import Number, Span
-from .robot import Move, Verdict
+from .robot import Move, StepOutcome
 
 Scalar = Float[Array, ""]
 Flag = Bool[Array, ""]
@@ -74,7 +74,7 @@ class Walker(Protocol):
     def dt(self) -> Any: ...
 
 
-def walked(env: Walker, move: Move, healthy: Flag) -> Verdict:
+def walked(env: Walker, move: Move, healthy: Flag) -> StepOutcome:
     """Rewards going forward, upright, at little effort."""
     speed = x_velocity(move, env.dt)
     forward, cost = env.forward_reward_weight * speed, control_cost(move, env.ctrl_cost_weight)
@@ -82,4 +82,4 @@ def walked(env: Walker, move: Move, healthy: Flag) -> Verdict:
     terminated = ~healthy if env.terminate_when_unhealthy else never()
     rise = move.after.qpos[1] - env.model.constants["qpos0"][1].item()
     info = WalkInfo(move.after.qpos[0], rise, speed, forward, -cost, alive)
-    return Verdict(forward + alive - cost, terminated, info)
+    return StepOutcome(forward + alive - cost, terminated, info)

@@ -14,7 +14,7 @@ from ...physics import State
 from ..timesteps import never
 from .options import Number, file, frames, limit, number
 from .planar import Flag, Scalar, control_cost
-from .robot import Measured, Move, Robot, Start, Verdict
+from .robot import Measured, Move, Robot, Start, StepOutcome
 from .starts import between, within
 from .world import World
 
@@ -56,9 +56,9 @@ class Pusher(Robot):
     Attributes:
         xml_file: the robot, see `files.robot`.
         frame_skip: time steps of the physics in a step.
-        reward_near_weight: in 1/m.
-        reward_dist_weight: in 1/m.
-        reward_control_weight: of the commands.
+        reward_near_weight: weight of the distance from the fingertip to the object, in 1/m.
+        reward_dist_weight: weight of the distance from the object to the goal, in 1/m.
+        reward_control_weight: weight of the cost of commands.
         time_limit: steps until an episode is truncated.
     """
 
@@ -89,13 +89,13 @@ class Pusher(Robot):
         at = measured.now
         return jnp.concatenate([physics.qpos[:7], physics.qvel[:7], at.tip, at.cylinder, at.goal])
 
-    def judge(self, move: Move) -> Verdict:
+    def outcome(self, move: Move) -> StepOutcome:
         """Rewards the cylinder near its goal and the tip near the cylinder, at little effort."""
         at = move.measured.now
         near = -self.reward_near_weight * distance(at.cylinder, at.tip)
         missing = -self.reward_dist_weight * distance(at.cylinder, at.goal)
         effort = -control_cost(move, self.reward_control_weight)
-        return Verdict(missing + effort + near, never(), PusherInfo(missing, effort, near))
+        return StepOutcome(missing + effort + near, never(), PusherInfo(missing, effort, near))
 
 
 def distance(a: Float[Array, "3"], b: Float[Array, "3"]) -> Scalar:

@@ -12,7 +12,7 @@ from ...core.errors import ConfigError
 from ...physics import State
 from .ant import Ant
 from .options import Span, file, frames, limit, span
-from .robot import Measured, Move, Robot, Start, Verdict
+from .robot import Measured, Move, Robot, Start, StepOutcome
 from .starts import between
 from .world import World
 
@@ -25,9 +25,9 @@ class RandomAnt(Robot):
 
     Attributes:
         ant: whose task it is.
-        mass_range: of the factor of masses and inertia.
-        friction_range: of the factor of friction.
-        gear_range: of the factors of gears.
+        mass_range: range of the factor of masses and inertia.
+        friction_range: range of the factor of friction.
+        gear_range: range of the factors of gears.
         xml_file, frame_skip, time_limit: the ant's.
     """
 
@@ -61,9 +61,9 @@ class RandomAnt(Robot):
         """Returns what the ant observes."""
         return self.ant.observe(physics, measured)
 
-    def judge(self, move: Move) -> Verdict:
+    def outcome(self, move: Move) -> StepOutcome:
         """Rewards what would be rewarded of an ant."""
-        return self.ant.judge(move)
+        return self.ant.outcome(move)
 
 
 def times(numbers: Any, factor: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -80,10 +80,10 @@ def random_ant(
     """Makes an ant that is another one in every episode.
 
     Args:
-        mass_range: of the factor of masses and inertia.
-        friction_range: of the factor of friction.
-        gear_range: of the factors of gears.
-        ant: whose task it is; None for `Ant` as it comes.
+        mass_range: range of the factor of masses and inertia.
+        friction_range: range of the factor of friction.
+        gear_range: range of the factors of gears.
+        ant: the `Ant` whose robot is varied; None for it as it comes.
 
     Raises:
         ConfigError: for a bad value.

@@ -15,7 +15,7 @@ from ...physics import State
 from ..timesteps import never
 from .options import Number, file, frames, limit, number
 from .planar import Flag, Scalar, control_cost
-from .robot import Measured, Move, Robot, Start, Verdict
+from .robot import Measured, Move, Robot, Start, StepOutcome
 from .starts import between, within
 from .world import World
 
@@ -47,8 +47,8 @@ class Reacher(Robot):
     Attributes:
         xml_file: the robot, see `files.robot`.
         frame_skip: time steps of the physics in a step.
-        reward_dist_weight: in 1/m.
-        reward_control_weight: of the commands.
+        reward_dist_weight: weight of the distance to the target, in 1/m.
+        reward_control_weight: weight of the cost of commands.
         time_limit: steps until an episode is truncated.
     """
 
@@ -81,8 +81,8 @@ class Reacher(Robot):
         angles = physics.qpos[:2]
         return jnp.concatenate([jnp.cos(angles), jnp.sin(angles), physics.qpos[2:], physics.qvel[:2], measured.now[:2]])
 
-    def judge(self, move: Move) -> Verdict:
+    def outcome(self, move: Move) -> StepOutcome:
         """Rewards being near the target, at little effort."""
         near = -self.reward_dist_weight * jnp.sqrt(jnp.sum(move.measured.now * move.measured.now))
         effort = -control_cost(move, self.reward_control_weight)
-        return Verdict(near + effort, never(), ReacherInfo(near, effort))
+        return StepOutcome(near + effort, never(), ReacherInfo(near, effort))

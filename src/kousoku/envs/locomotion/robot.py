@@ -12,17 +12,15 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ...compiler import kernel
-from ...core.env import Env
 from ...core.errors import ConfigError
-from ...core.scene3d import Body3d
 from ...core.spaces import Box
 from ...core.timestep import Timestep
 from ...ops.trees import select
-from ...physics import Model, State, forward, simulate
-from ...physics.scene import body3d, contacts3d, joint_values, poses
+from ...physics import Model, State, simulate
 from ..divergence import has_diverged
 from ..timesteps import first_timestep, never
 from .files import robot
+from .mechanism import MechanismEnv
 from .world import Still, World
 
 
@@ -89,8 +87,8 @@ def _as_array(kind: type, value: Any) -> Any:
     return jnp.asarray(kind(value)) if isinstance(value, bool | int | float) else value
 
 
-class Verdict(eqx.Module):
-    """Judgement of a task on a move.
+class StepOutcome(eqx.Module):
+    """The outcome of a step, as a task has it.
 
     Attributes:
         reward: of the step; a plain number will do.
@@ -113,12 +111,12 @@ class RobotInfo(eqx.Module):
     diverged: Bool[Array, ""] = eqx.field(default_factory=never)
 
 
-class Robot(Env):
+class Robot(MechanismEnv):
     """A mechanism from an MJCF file, and what is common to all tasks for one.
 
-    An action are commands to the actuators, which hold for `frame_skip` time steps of the physics; the physics clips
-    them to their ranges. A task says how an episode begins, what it measures while the physics runs, what is observed,
-    and what a step is worth.
+    An action is a vector of commands to the actuators, which hold for `frame_skip` time steps of the physics; the
+    physics clips them to their ranges. A task says how an episode begins, what it measures while the physics runs, what
+    is observed, and what a step is worth.
 
     An environment blows up if a position, a velocity, what it measured or a command is not a number within 1e10 of 0.
     It is terminated and says so in `info.diverged`; its observation, its reward and the rest of its info are 0, and the
@@ -165,8 +163,8 @@ class Robot(Env):
         """Returns what an agent sees."""
 
     @abstractmethod
-    def judge(self, move: Move) -> Verdict:
-        """Tells what a step was worth, and whether it ends the episode."""
+    def outcome(self, move: Move) -> StepOutcome:
+        """Returns the reward of a step, whether it ends the episode, and its info."""
 
     # ---- the environment
 
@@ -181,11 +179,6 @@ class Robot(Env):
         _, timestep = jax.eval_shape(self.reset, jax.eval_shape(lambda: jax.random.key(0)))
         return Box(-np.inf, np.inf, timestep.obs.shape)
 
-    @property
-    def action_space(self) -> Box:
-        """The ranges of the commands; no bounds where there is none."""
-        return command_space(self.model)
-
     def reset(self, key: PRNGKeyArray) -> tuple[RobotState, Timestep]:
         """Begins as the task does."""
         return _reset(self, key)
@@ -193,32 +186,6 @@ class Robot(Env):
     def step(self, key: PRNGKeyArray, state: RobotState, action: Float[Array, " nu"]) -> tuple[RobotState, Timestep]:
         """Simulates `frame_skip` time steps of the physics."""
         return _step(self, state, action)
-
-    # ---- its picture
-
-    def body3d(self) -> Body3d:
-        """Returns what the robot looks like."""
-        return body3d(self.model, type(self).__name__)
-
-    def poses(self, state: RobotState) -> tuple[Float[Array, "n 3"], Float[Array, "n 4"]]:
-        """Returns where the robot's bodies are."""
-        return poses(self.model.with_numbers(**state.numbers), state.physics.qpos)
-
-    def contacts3d(self, state: RobotState, action: Array) -> tuple[Float[Array, "k 3"], Float[Array, "k 3"]]:
-        """Returns where the robot touches something, and with which force."""
-        model, dtype = self.model.with_numbers(**state.numbers), state.physics.qpos.dtype
-        return contacts3d(forward(model, state.physics, action.reshape((model.nu,)).astype(dtype)))
-
-    def readings(self, state: RobotState) -> dict[str, Array]:
-        """Returns metres of slides and radians of hinges."""
-        return joint_values(self.model, state.physics.qpos)
-
-
-def command_space(model: Model) -> Box:
-    """Returns the ranges of a model's commands; no bounds where there is none."""
-    limited, ranges = model.structure["actuator_ctrllimited"], model.constants["actuator_ctrlrange"]
-    low, high = np.where(np.asarray(limited, bool)[:, None], ranges, [-np.inf, np.inf]).T
-    return Box(tuple(low), tuple(high), (model.nu,))
 
 
 @kernel
@@ -242,14 +209,14 @@ def _step(env: Robot, state: RobotState, action: Float[Array, " nu"]) -> tuple[R
         model, before, action, env.frame_skip, lambda forward: env.measure(World(model, forward, dtype))
     )
     obs = env.observe(after, measured)
-    verdict = env.judge(Move(before, after, action, state.kept, measured))
+    outcome = env.outcome(Move(before, after, action, state.kept, measured))
     diverged = has_diverged((after.qpos, after.qvel, measured, action))
 
     physics, kept = select(diverged, (before, state.kept), (after, measured.kept))
-    told = jax.tree.map(lambda x: of_dtype(x, dtype), (obs, verdict.reward, verdict.info))
+    told = jax.tree.map(lambda x: of_dtype(x, dtype), (obs, outcome.reward, outcome.info))
     obs, reward, info = select(diverged, jax.tree.map(jnp.zeros_like, told), told)
     info = eqx.tree_at(lambda i: i.diverged, info, diverged)
-    timestep = Timestep(obs, reward, verdict.terminated | diverged, never(), info)
+    timestep = Timestep(obs, reward, outcome.terminated | diverged, never(), info)
     return RobotState(physics, kept, state.numbers), timestep
 
 

@@ -18,7 +18,7 @@ def noisy(model: Model, key: PRNGKeyArray, scale: Number, *, speeds: str = "unif
     Args:
         model: the robot.
         key: of all that is random.
-        scale: positions are uniform within it; so are speeds, unless they are normal with this deviation.
+        scale: positions are uniform within it; so are speeds, unless they are normal with this standard deviation.
         speeds: "uniform" or "normal".
     """
     position_key, speed_key = jax.random.split(key)

@@ -13,7 +13,7 @@ from ...physics import State
 from ..timesteps import never
 from .options import Number, file, flag, frames, limit, number
 from .planar import Flag, Scalar, control_cost, joints_but
-from .robot import Measured, Move, Robot, Start, Verdict
+from .robot import Measured, Move, Robot, Start, StepOutcome
 from .starts import noisy
 from .world import World
 
@@ -50,8 +50,8 @@ class Swimmer(Robot):
     Attributes:
         xml_file: the robot, see `files.robot`.
         frame_skip: time steps of the physics in a step.
-        forward_reward_weight: in s/m.
-        ctrl_cost_weight: of the commands.
+        forward_reward_weight: weight of the forward speed, in s/m.
+        ctrl_cost_weight: weight of the cost of commands.
         reset_noise_scale: first positions and velocities are uniform within it.
         exclude_current_positions_from_observation: whether x and y are left out.
         time_limit: steps until an episode is truncated.
@@ -82,10 +82,10 @@ class Swimmer(Robot):
         """Returns positions and velocities."""
         return joints_but(physics, 2 if self.exclude_current_positions_from_observation else 0)
 
-    def judge(self, move: Move) -> Verdict:
+    def outcome(self, move: Move) -> StepOutcome:
         """Rewards going forward, at little effort."""
         x, y = move.after.qpos[0], move.after.qpos[1]
         x_speed, y_speed = (move.after.qpos[:2] - move.before.qpos[:2]) / self.dt
         forward, cost = self.forward_reward_weight * x_speed, control_cost(move, self.ctrl_cost_weight)
         info = SwimmerInfo(x, y, jnp.sqrt(x * x + y * y), x_speed, y_speed, forward, -cost)
-        return Verdict(forward - cost, never(), info)
+        return StepOutcome(forward - cost, never(), info)

@@ -110,8 +110,9 @@ class World:
 
     @property
     def cinert(self) -> Float[Array, "nbody 10"]:
-        """Inertia of bodies about the centre of mass of its tree: xx, yy, zz, xy, xz, yz, mass times offset,
-        mass.
+        """Inertia of each body about the centre of mass of its tree.
+
+        Columns are xx, yy, zz, xy, xz, yz, mass times offset, mass.
         """
         return self._rows([*i[:6], *i.h, i.mass] for i in self._stages.smooth.com_pos.cinert)
 

@@ -9,12 +9,11 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
-from .game import SIZE, Flag, Rows, Whole, plane
+from .game import OFF_GRID, SIZE, Flag, Rows, Whole, plane
 
 PLACES = 2
 MOVE_INTERVAL = 5
 MOST_ABOARD = 6
-NOWHERE = -1
 
 
 class Divers(eqx.Module):
@@ -35,7 +34,7 @@ class Divers(eqx.Module):
 def no_divers() -> Divers:
     """Returns no divers."""
     none = jnp.zeros((PLACES,), jnp.int32)
-    return Divers(none + NOWHERE, none, none + 1, none)
+    return Divers(none + OFF_GRID, none, none + 1, none)
 
 
 def with_diver(divers: Divers, due: Flag, right: Flag, y: Whole) -> Divers:
@@ -59,19 +58,19 @@ def swum(divers: Divers, x: Whole, y: Whole, aboard: Whole) -> tuple[Divers, Who
     """
     places, waits = [], []
     for i in range(PLACES):
-        there, in_row = divers.x[i] != NOWHERE, divers.y[i] == y
+        there, in_row = divers.x[i] != OFF_GRID, divers.y[i] == y
         room = aboard < MOST_ABOARD
         met = there & in_row & (divers.x[i] == x) & room
         moves = there & ~met & (divers.wait[i] == 0)
         to_x = jnp.where(moves, divers.x[i] + divers.dx[i], divers.x[i])
         met = met | (moves & in_row & (to_x == x) & room)
         aboard = aboard + met.astype(jnp.int32)
-        places.append(jnp.where(met | (to_x < 0) | (to_x >= SIZE), NOWHERE, to_x))
+        places.append(jnp.where(met | (to_x < 0) | (to_x >= SIZE), OFF_GRID, to_x))
         waits.append(jnp.where(moves, MOVE_INTERVAL, divers.wait[i] - 1))
     return Divers(jnp.stack(places), divers.y, divers.dx, jnp.stack(waits)), aboard
 
 
 def diver_planes(divers: Divers) -> tuple[Rows, Rows]:
     """Returns the planes of divers and of where they came from."""
-    there: Bool[Array, "2"] = divers.x != NOWHERE
+    there: Bool[Array, "2"] = divers.x != OFF_GRID
     return plane(divers.x, divers.y, there), plane(divers.x - divers.dx, divers.y, there)

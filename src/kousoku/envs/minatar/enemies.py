@@ -10,12 +10,11 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
-from .game import SIZE, Flag, Rows, Whole, count, plane
+from .game import OFF_GRID, SIZE, Flag, Rows, Whole, count, plane
 
 PLACES = 8
 NOBODY, FISH, SUBMARINE = 0, 1, 2
 SHOT_INTERVAL = 10
-NOWHERE = -1
 LATEST = 1 << 10
 BULLETS = 2
 
@@ -59,18 +58,18 @@ class Bullets(eqx.Module):
 def no_enemies() -> Enemies:
     """Returns places for enemies, all empty."""
     none = jnp.zeros((PLACES,), jnp.int32)
-    return Enemies(none, none, none, none + 1, none, none, none + NOWHERE)
+    return Enemies(none, none, none, none + 1, none, none, none + OFF_GRID)
 
 
 def no_bullets() -> Bullets:
     """Returns no bullets."""
     none = jnp.zeros((BULLETS,), jnp.int32)
-    return Bullets(none + NOWHERE, none, none + 1)
+    return Bullets(none + OFF_GRID, none, none + 1)
 
 
 def occupied(enemies: Enemies) -> Bool[Array, "8"]:
     """Tells for each place whether there is an enemy, or the bullet of one."""
-    return (enemies.kind != NOBODY) | (enemies.bullet_x != NOWHERE)
+    return (enemies.kind != NOBODY) | (enemies.bullet_x != OFF_GRID)
 
 
 def busy(enemies: Enemies) -> Flag:
@@ -154,7 +153,7 @@ def moved(enemies: Enemies, x: Whole, y: Whole, speed: Whole) -> tuple[Enemies, 
     bullet_x = jnp.where(fires, to_x, enemies.bullet_x)
     flies = (bullet_x >= 0) & (bullet_x < SIZE)
     shot = flies & in_row & (bullet_x == x)
-    bullet_x = jnp.where(flies, bullet_x + enemies.dx, NOWHERE)
+    bullet_x = jnp.where(flies, bullet_x + enemies.dx, OFF_GRID)
     shot = shot | (in_row & (bullet_x == x))
     waited = there.astype(jnp.int32)
     after = Enemies(
@@ -164,7 +163,7 @@ def moved(enemies: Enemies, x: Whole, y: Whole, speed: Whole) -> tuple[Enemies, 
         dx=enemies.dx,
         wait=jnp.where(moves, speed, enemies.wait - waited),
         reload=jnp.where(fires, SHOT_INTERVAL, enemies.reload - waited),
-        bullet_x=jnp.where(bullet_x < SIZE, bullet_x, NOWHERE),
+        bullet_x=jnp.where(bullet_x < SIZE, bullet_x, OFF_GRID),
     )
     return after, order, jnp.any(hit | meets | shot)
 
@@ -180,13 +179,13 @@ def fired(bullets: Bullets, fires: Flag, x: Whole, y: Whole, right: Flag) -> Bul
 
 def spent(bullets: Bullets, used: Bool[Array, "2"]) -> Bullets:
     """Returns the bullets without those that are used."""
-    return Bullets(jnp.where(used, NOWHERE, bullets.x), bullets.y, bullets.dx)
+    return Bullets(jnp.where(used, OFF_GRID, bullets.x), bullets.y, bullets.dx)
 
 
 def flown(bullets: Bullets) -> Bullets:
     """Returns the bullets a cell further; those beyond the edge are gone."""
-    x = jnp.where(bullets.x == NOWHERE, NOWHERE, bullets.x + bullets.dx)
-    return Bullets(jnp.where((x < 0) | (x >= SIZE), NOWHERE, x), bullets.y, bullets.dx)
+    x = jnp.where(bullets.x == OFF_GRID, OFF_GRID, bullets.x + bullets.dx)
+    return Bullets(jnp.where((x < 0) | (x >= SIZE), OFF_GRID, x), bullets.y, bullets.dx)
 
 
 def enemy_planes(enemies: Enemies) -> tuple[Rows, Rows, Rows, Rows]:
@@ -195,4 +194,4 @@ def enemy_planes(enemies: Enemies) -> tuple[Rows, Rows, Rows, Rows]:
     fish = plane(enemies.x, enemies.y, enemies.kind == FISH)
     submarines = plane(enemies.x, enemies.y, enemies.kind == SUBMARINE)
     trails = plane(enemies.x - enemies.dx, enemies.y, there)
-    return fish, submarines, trails, plane(enemies.bullet_x, enemies.y, enemies.bullet_x != NOWHERE)
+    return fish, submarines, trails, plane(enemies.bullet_x, enemies.y, enemies.bullet_x != OFF_GRID)

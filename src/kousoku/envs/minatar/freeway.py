@@ -1,4 +1,4 @@
-"""MinAtar's Freeway: a chicken crosses eight lanes of cars."""
+"""MinAtar's Freeway: a chicken crosses eight rows of cars."""
 
 from __future__ import annotations
 

@@ -22,6 +22,8 @@ from ..timesteps import first_timestep, never
 from .picture import game_scene
 
 SIZE = 10
+OFF_GRID = -1
+"""The row or column of what is not there."""
 STAY, LEFT, UP, RIGHT, DOWN, FIRE = range(6)
 ALL_ACTIONS = (STAY, LEFT, UP, RIGHT, DOWN, FIRE)
 

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, UInt32
 
-from .game import FIRE, LEFT, RIGHT, SIZE, STAY, Flag, MinAtar, Rows, Whole, move, plane, side, spot
+from .game import FIRE, LEFT, OFF_GRID, RIGHT, SIZE, STAY, Flag, MinAtar, Rows, Whole, move, plane, side, spot
 
 HEIGHT, WIDTH = 4, 6
 WAVE = (1 << HEIGHT * WIDTH) - 1
@@ -19,7 +19,6 @@ SHOT_COOL_DOWN = 5
 MOVE_INTERVAL, LEAST_MOVE_INTERVAL = 12, 6
 ALIEN_SHOT_INTERVAL = 10
 BULLETS = 2
-NOWHERE = -1
 
 
 class Aliens(eqx.Module):
@@ -112,21 +111,21 @@ class SpaceInvaders(MinAtar):
             aliens,
             jnp.where(to_left, aliens, none),
             jnp.where(to_left, none, aliens),
-            plane(game.bullet_x, game.bullet_y, game.bullet_y != NOWHERE),
+            plane(game.bullet_x, game.bullet_y, game.bullet_y != OFF_GRID),
             spot(game.alien_bullet_x, game.alien_bullet_y),
         )
 
 
 def first_state() -> SpaceInvadersState:
     """Returns a game with a whole wave and no bullet."""
-    nowhere = jnp.int32(NOWHERE)
+    off_grid = jnp.int32(OFF_GRID)
     return SpaceInvadersState(
         pos=jnp.int32(5),
         aliens=Aliens(jnp.int32(WAVE), jnp.int32(LEFT_COLUMN), jnp.int32(0), jnp.int32(-1)),
         bullet_x=jnp.zeros((BULLETS,), jnp.int32),
-        bullet_y=jnp.full((BULLETS,), NOWHERE, jnp.int32),
+        bullet_y=jnp.full((BULLETS,), OFF_GRID, jnp.int32),
         alien_bullet_x=jnp.int32(0),
-        alien_bullet_y=nowhere,
+        alien_bullet_y=off_grid,
         shot_timer=jnp.int32(0),
         move_interval=jnp.int32(MOVE_INTERVAL),
         alien_move_timer=jnp.int32(MOVE_INTERVAL),
@@ -144,10 +143,10 @@ def play(game: SpaceInvadersState, action: Whole, ramping: bool) -> tuple[SpaceI
     pos = move(game.pos, side(action, LEFT, RIGHT))
     bullet_x = jnp.where(fires, jnp.stack([pos, game.bullet_x[0]]), game.bullet_x)
     bullet_y = jnp.where(fires, jnp.stack([jnp.int32(GROUND), game.bullet_y[0]]), game.bullet_y)
-    bullet_y = jnp.maximum(bullet_y - 1, NOWHERE)
+    bullet_y = jnp.maximum(bullet_y - 1, OFF_GRID)
 
-    falls = (game.alien_bullet_y != NOWHERE) & (game.alien_bullet_y < GROUND)
-    alien_bullet_y = jnp.where(falls, game.alien_bullet_y + 1, NOWHERE)
+    falls = (game.alien_bullet_y != OFF_GRID) & (game.alien_bullet_y < GROUND)
+    alien_bullet_y = jnp.where(falls, game.alien_bullet_y + 1, OFF_GRID)
     shot = (alien_bullet_y == GROUND) & (game.alien_bullet_x == pos)
     caught = alien_at(game.aliens, pos, jnp.int32(GROUND)) != 0
 
@@ -159,7 +158,7 @@ def play(game: SpaceInvadersState, action: Whole, ramping: bool) -> tuple[SpaceI
     alien_shot_timer = jnp.where(answers, ALIEN_SHOT_INTERVAL, game.alien_shot_timer) - 1
 
     hits = alien_at(aliens, bullet_x, bullet_y)
-    bullet_y = jnp.where(hits != 0, NOWHERE, bullet_y)
+    bullet_y = jnp.where(hits != 0, OFF_GRID, bullet_y)
     left = aliens.alive & ~(hits[0] | hits[1])
     cleared = left == 0
     harder = (cleared & (game.move_interval > LEAST_MOVE_INTERVAL) & ramping).astype(jnp.int32)

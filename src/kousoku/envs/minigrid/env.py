@@ -100,7 +100,7 @@ class MiniGrid(Env):
     so does lava, for nothing.
 
     Attributes:
-        view: `partial`, or `full`: the whole grid with the agent in it, as the package's FullyObsWrapper.
+        view: what is seen, `partial` or `full`: the whole grid with the agent in it, as the package's FullyObsWrapper.
         one_hot: whether object, colour and state are ones and zeros, as the package's OneHotPartialObsWrapper.
         direction: whether the observation is a Dict of `image` and `direction`, as the package's but for the mission.
         agent_view_size: side of the square that is seen, odd.

@@ -51,7 +51,7 @@ class Crossing(SquareGrid):
 
     Attributes:
         size: cells of a side, walls included; odd.
-        num_crossings: how many rivers.
+        num_crossings: how many rivers cross the room.
     """
 
     size: int = count("size", 9, 5, 63)

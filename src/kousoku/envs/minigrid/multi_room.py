@@ -28,7 +28,7 @@ class MultiRoom(MiniGrid):
     """MiniGrid-MultiRoom: walk through all rooms; the goal is in the last one.
 
     Attributes:
-        num_rooms: how many.
+        num_rooms: how many rooms.
         max_room_size: cells of the longest side, walls included; the shortest has 4.
 
     Examples:

@@ -56,7 +56,7 @@ class Blackjack(Env):
         dealer: P(result <= k | card shown) without the last one, which is 1.
         natural: a natural that wins pays 1.5 (ignored where `sab`).
         sab: a natural wins also against a dealer's 21 of three or more cards.
-        observation: "index" or "tuple".
+        observation: form of the observation, "index" or "tuple".
 
     References:
         Sutton and Barto (2nd ed.), example 5.1 and figure 5.2.
@@ -147,9 +147,9 @@ def blackjack(
     """Makes a Blackjack table. The id "Blackjack-v1" has `sab=True`, as Gymnasium's.
 
     Args:
-        natural: pay 1.5 for winning with an ace and a ten as the first two cards; ignored where `sab`.
-        sab: Sutton and Barto's rule: such a natural wins unless the dealer has one too.
-        observation: "index" or "tuple".
+        natural: whether to pay 1.5 for winning with an ace and a ten as the first two cards; ignored where `sab`.
+        sab: whether Sutton and Barto's rule holds: such a natural wins unless the dealer has one too.
+        observation: form of the observation, "index" or "tuple".
         time_limit: steps until an episode is truncated.
 
     Raises:

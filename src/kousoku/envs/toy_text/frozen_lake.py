@@ -37,7 +37,7 @@ def frozen_lake(
     terminate the episode.
 
     Args:
-        map_name: "4x4" or "8x8"; read where `custom_map` is not given.
+        map_name: name of a map, "4x4" or "8x8"; read where `custom_map` is not given.
         custom_map: rows of 'S' start, 'F' frozen, 'H' hole, 'G' goal, as a list or as one string with white space
             between the rows. With several starts, each is equally likely.
         is_slippery: whether a move goes to one of its two sides at times.

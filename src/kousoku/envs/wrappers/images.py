@@ -15,7 +15,7 @@ from ..fields import flag
 from .base import ObservationWrapper, box_of
 
 LUMINANCE = (2125, 7154, 721)
-"""Shares of red, green and blue in what looks grey, in parts of 10 000."""
+"""Shares of red, green and blue in what looks grey, in parts of 10,000."""
 
 
 class GrayscaleObservation(ObservationWrapper):

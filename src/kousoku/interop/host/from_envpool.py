@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import ConfigError, nearest
+from ...core.errors import ConfigError, error_text, nearest
 from ...core.host import HostEnv
-from ..libraries import imported, said
+from ..libraries import imported
 from .group import Rows
 from .spaces import our_space, starts_of
 from .values import leaves_of, observed, told_of, unbatched
@@ -53,7 +53,7 @@ def envpool_env(id: str, **options: Any) -> HostEnv:
     try:
         spec = envpool.make_spec(id, **options)
     except Exception as error:  # of any kind: EnvPool's and C++'s
-        raise ConfigError("env", f"envpool:{id}", f"it cannot be made: {said(error)}") from error
+        raise ConfigError("env", f"envpool:{id}", f"it cannot be made: {error_text(error)}") from error
     name = f"envpool:{id}"
     with _quietly():
         theirs = spec.gymnasium_observation_space, spec.gymnasium_action_space

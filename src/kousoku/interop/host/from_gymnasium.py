@@ -11,9 +11,8 @@ from typing import Any
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
-from ...core.errors import ConfigError, check_count
+from ...core.errors import ConfigError, check_count, error_text
 from ...core.host import HostEnv, HostVector
-from ..libraries import said
 from ..out.registration import NAMESPACE
 from .from_envpool import is_pool
 from .group import DrawnGroup, EnvGroup
@@ -230,7 +229,7 @@ def _told(name: str, what: str, function: Callable[[], Any]) -> Any:
     except ConfigError:
         raise
     except Exception as error:  # others' code
-        raise ConfigError("env", name, f"it cannot be {what}: {said(error)}") from error
+        raise ConfigError("env", name, f"it cannot be {what}: {error_text(error)}") from error
 
 
 def _name_of(made: Any) -> str:

@@ -38,7 +38,9 @@ def our_space(field: str, space: Any) -> Space:
         raise ConfigError(field, type(space).__name__, str(error)) from error
     for leaf in leaves:
         if leaf.start is not None and not np.all(_in_32_bits(leaf)):
-            raise ConfigError(field, leaf.space, "let its numbers lie in 32 bits, such as from a start of 0 on")
+            raise ConfigError(
+                field, leaf.space, "use a space whose numbers fit 32 bits, for example one that starts at 0"
+            )
     return _counterpart(space)
 
 

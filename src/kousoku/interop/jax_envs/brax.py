@@ -11,10 +11,11 @@ from jaxtyping import Array, Float, PyTree
 
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError
+from ...core.promotion import their_promotion
 from ...core.scene3d import Body3d
 from ...core.spaces import Box
 from ...physics.scene import compiled_body3d
-from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of, their_promotion
+from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of
 from .pictures.robots import bodies_of, is_robot, model_of
 from .spaces import observed
 
@@ -27,11 +28,11 @@ class BraxEnv(ForeignEnv):
     """An environment with Brax's protocol; actions are those that its own agents choose, in [-1, 1].
 
     Attributes:
-        theirs, told, time_limit: see `ForeignEnv`.
+        theirs, their_spec, time_limit: see `ForeignEnv`.
     """
 
     theirs: Foreign = eqx.field(static=True)
-    told: EnvSpec
+    their_spec: EnvSpec
     time_limit: int | None = eqx.field(static=True)
 
     def begin(self, key: Array) -> tuple[Any, PyTree[Array]]:
@@ -106,7 +107,9 @@ def wrapped(env: Any, time_limit: int | None, made_from: str | None, chosen: boo
     limit = checked_limit(time_limit)
     actions = Box(-1.0, 1.0, (int(env.action_size),))
     kind = BraxRobot if is_robot(env, state) else BraxEnv
-    return kind(theirs=Foreign(env, made_from), told=EnvSpec(observed(state.obs), actions, limit), time_limit=limit)
+    return kind(
+        theirs=Foreign(env, made_from), their_spec=EnvSpec(observed(state.obs), actions, limit), time_limit=limit
+    )
 
 
 def bare(env: Any) -> tuple[Any, int | None]:

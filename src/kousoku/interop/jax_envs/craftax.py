@@ -11,8 +11,9 @@ import jax
 import numpy as np
 
 from ...core.errors import ConfigError, check_keys
+from ...core.promotion import their_promotion
 from ...core.scene import Scene
-from .foreign import check_id, imported, recipe, their_promotion
+from .foreign import check_id, imported, recipe
 from .gymnax import GymnaxEnv, numbers_of, replaced, without_log, wrapped
 
 LIBRARY, LOWEST = "craftax", "1.5.0"
@@ -26,10 +27,10 @@ TILE = 16
 class CraftaxEnv(GymnaxEnv):
     """An environment of Craftax, drawn by its own code."""
 
-    told_as: ClassVar[str] = "GymnaxEnv"
+    kind_name: ClassVar[str] = "GymnaxEnv"
 
     def scene(self, state: Any) -> Scene:
-        """Draws what the player sees, and what he carries."""
+        """Draws what the player sees, and what it carries."""
         with their_promotion():
             pixels = _renderer("classic" in type(self.theirs.it).__module__)(state)
         return Scene.of_pixels(np.clip(np.asarray(pixels), 0, 255).astype(np.uint8))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -14,12 +15,12 @@ import numpy as np
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from ...core.env import Env, EnvSpec
-from ...core.errors import ConfigError, check_count, nearest
+from ...core.errors import ConfigError, check_count, error_text, nearest
+from ...core.promotion import their_promotion
 from ...core.spaces import Space
 from ...core.timestep import Timestep
 from ...envs.timesteps import first_timestep
 from .. import libraries
-from ..libraries import said
 from .spaces import conformed
 
 NEVER = int(np.iinfo(np.int32).max)
@@ -61,11 +62,14 @@ class ForeignEnv(Env):
 
     Attributes:
         theirs: the environment itself.
-        told: spaces and time limit, translated.
+        their_spec: spaces and time limit, translated.
+        recorded_as: names that runs record fields by, where these are not their own.
     """
 
+    recorded_as: ClassVar[Mapping[str, str]] = MappingProxyType({"their_spec": "told"})
+
     theirs: eqx.AbstractVar[Foreign]
-    told: eqx.AbstractVar[EnvSpec]
+    their_spec: eqx.AbstractVar[EnvSpec]
     time_limit: eqx.AbstractVar[int | None]
 
     @abstractmethod
@@ -78,11 +82,11 @@ class ForeignEnv(Env):
 
     @property
     def observation_space(self) -> Space:
-        return self.told.observation_space
+        return self.their_spec.observation_space
 
     @property
     def action_space(self) -> Space:
-        return self.told.action_space
+        return self.their_spec.action_space
 
     def reset(self, key: PRNGKeyArray) -> tuple[Any, Timestep]:
         with _their_own(self.theirs.it, "reset"):
@@ -118,13 +122,6 @@ def _scalar(env: ForeignEnv, what: str, value: Any, dtype: Any) -> Array:
 
 
 @contextlib.contextmanager
-def their_promotion() -> Iterator[None]:
-    """Lets dtypes and ranks be promoted as JAX does by default, in what is traced within."""
-    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        yield
-
-
-@contextlib.contextmanager
 def _their_own(env: Any, what: str) -> Iterator[None]:
     """Runs code of another library's environment: dtypes are promoted as it is used to, and its errors are one line.
 
@@ -137,7 +134,7 @@ def _their_own(env: Any, what: str) -> Iterator[None]:
     except ConfigError:
         raise
     except Exception as error:  # theirs, of any kind
-        fix = f"its {what} raises {type(error).__name__}: {said(error)}"
+        fix = f"its {what} raises {type(error).__name__}: {error_text(error)}"
         raise ConfigError("env", type(env).__name__, fix) from error
 
 
@@ -262,5 +259,5 @@ def call(library: str, id: str, make: Any, options: dict[str, Any]) -> Any:
     try:
         return make(**options)
     except Exception as error:  # of any kind: a download that fails, an option that is unknown
-        fix = f"it cannot be made, the library says: {said(error)}"
+        fix = f"it cannot be made, the library says: {error_text(error)}"
         raise ConfigError(f"{library}:{id}", options, fix) from error

@@ -13,6 +13,7 @@ from jaxtyping import Array, PyTree
 
 from ...core.env import Env, EnvSpec
 from ...core.errors import ConfigError, check_count, check_finite, check_flag, check_keys, is_number
+from ...core.promotion import their_promotion
 from ...core.scene import Scene
 from ..out.gymnax_like import GymnaxLike
 from ..out.limits import with_limit_inside
@@ -27,7 +28,6 @@ from .foreign import (
     inner_name,
     recipe,
     shapes_of,
-    their_promotion,
 )
 from .pictures.gymnax import picture_of
 from .spaces import acted, observed
@@ -48,12 +48,12 @@ class GymnaxEnv(ForeignEnv):
 
     Attributes:
         params: its parameters; numbers that a program takes, so that they may differ between environments.
-        theirs, told, time_limit: see `ForeignEnv`.
+        theirs, their_spec, time_limit: see `ForeignEnv`.
         reads_limit: whether what is observed or rewarded may depend on the limit.
     """
 
     theirs: Foreign = eqx.field(static=True)
-    told: EnvSpec
+    their_spec: EnvSpec
     time_limit: int | None = eqx.field(static=True)
     params: Any
     reads_limit: bool = eqx.field(static=True)
@@ -73,7 +73,7 @@ class GymnaxEnv(ForeignEnv):
 class DrawnGymnaxEnv(GymnaxEnv):
     """One of gymnax's whose states can be drawn."""
 
-    told_as: ClassVar[str] = "GymnaxEnv"
+    kind_name: ClassVar[str] = "GymnaxEnv"
 
     def scene(self, state: Any) -> Scene:
         """Draws a state; see `pictures.gymnax`."""
@@ -192,7 +192,7 @@ def wrapped(
     kind = kind or (DrawnGymnaxEnv if picture_of(env) else GymnaxEnv)
     return kind(
         theirs=Foreign(env, made_from),
-        told=EnvSpec(*spaces, limit),
+        their_spec=EnvSpec(*spaces, limit),
         time_limit=limit,
         params=params,
         reads_limit=reads_limit,

@@ -14,6 +14,7 @@ from jaxtyping import Array, PyTree
 from ...core.action_mask import ACTION_MASK, mask_shapes
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_flag
+from ...core.promotion import their_promotion
 from ...core.scene import Scene
 from ...core.spaces import Box, Dict, Discrete, MultiDiscrete, Space
 from .foreign import (
@@ -28,7 +29,6 @@ from .foreign import (
     inner_name,
     recipe,
     shapes_of,
-    their_promotion,
 )
 from .pictures.figures import figure_pixels, new_axes
 from .spaces import acted, observed, parts_of
@@ -51,12 +51,12 @@ class JumanjiEnv(ForeignEnv):
     Attributes:
         theirs: the environment.
         unlimited: the same without its time limit; None where it has none.
-        told, time_limit: see `ForeignEnv`.
+        their_spec, time_limit: see `ForeignEnv`.
         nvec: of which choices an action is a combination; None where it is as Jumanji takes it, but for its axes.
     """
 
     theirs: Foreign = eqx.field(static=True)
-    told: EnvSpec
+    their_spec: EnvSpec
     time_limit: int | None = eqx.field(static=True)
     unlimited: Foreign | None = eqx.field(static=True)
     nvec: tuple[int, ...] | None = eqx.field(static=True)
@@ -92,7 +92,7 @@ class JumanjiEnv(ForeignEnv):
 class DrawnJumanjiEnv(JumanjiEnv):
     """One that Jumanji has a viewer for."""
 
-    told_as: ClassVar[str] = "JumanjiEnv"
+    kind_name: ClassVar[str] = "JumanjiEnv"
 
     def scene(self, state: Any) -> Scene:
         """Draws a state by Jumanji's viewer, in a figure that no window shows.
@@ -178,10 +178,10 @@ def _wrapped(env: Any, time_limit: int | None, flat_actions: bool, made_from: st
         obs = {name: part for name, part in (parts_of(obs) or {}).items() if name != ACTION_MASK}
     elif combined is None:
         actions = _masked(actions, obs)
-    told = EnvSpec(_without_clocks(observed(obs, env.observation_spec)), actions, limit)
+    spec = EnvSpec(_without_clocks(observed(obs, env.observation_spec)), actions, limit)
     without = None if unlimited is None else Foreign(unlimited, None if made_from is None else f"{made_from} unlimited")
     kind = DrawnJumanjiEnv if _viewer_name(env) else JumanjiEnv
-    return kind(theirs=Foreign(env, made_from), told=told, time_limit=limit, unlimited=without, nvec=nvec)
+    return kind(theirs=Foreign(env, made_from), their_spec=spec, time_limit=limit, unlimited=without, nvec=nvec)
 
 
 def _unlimited(env: Any) -> Any:

@@ -13,10 +13,11 @@ from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError
+from ...core.promotion import their_promotion
 from ...core.scene import Scene
 from ...core.spaces import Box
 from ...core.timestep import Timestep
-from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of, their_promotion
+from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of
 from .spaces import acted, observed
 
 LIBRARY, LOWEST = "navix", "0.7.0"
@@ -32,11 +33,11 @@ class NavixEnv(ForeignEnv):
     Its step begins a new episode after one that has ended; as training does so before, it is told that none has.
 
     Attributes:
-        theirs, told, time_limit: see `ForeignEnv`.
+        theirs, their_spec, time_limit: see `ForeignEnv`.
     """
 
     theirs: Foreign = eqx.field(static=True)
-    told: EnvSpec
+    their_spec: EnvSpec
     time_limit: int | None = eqx.field(static=True)
 
     def begin(self, key: Array) -> tuple[Any, PyTree[Array]]:
@@ -87,7 +88,7 @@ def _wrapped(env: Any, time_limit: int | None, made_from: str | None) -> NavixEn
     # what Navix says of the bounds of symbols is not so for all of them
     bounds = None if "rgb" in getattr(env.observation_fn, "__name__", "") else SYMBOLS
     spec = EnvSpec(observed(shapes_of(env, env.reset).observation, bounds), acted(env.action_space), limit)
-    return NavixEnv(theirs=Foreign(env, made_from), told=spec, time_limit=limit)
+    return NavixEnv(theirs=Foreign(env, made_from), their_spec=spec, time_limit=limit)
 
 
 def ids() -> list[str]:

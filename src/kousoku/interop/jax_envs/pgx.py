@@ -13,17 +13,18 @@ from jaxtyping import Array, PyTree
 
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_flag, shorten
+from ...core.promotion import their_promotion
 from ...core.scene import Scene
 from ...core.spaces import Discrete, Space
 from ...training.evaluation.policy import Policy
 from ...training.io.env_config import InWords
 from ...training.io.provenance import DIGITS
-from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of, their_promotion
+from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of
 from .spaces import observed, with_mask
 
 LIBRARY, LOWEST = "pgx", "2.0.0"
-LEARNER = 0
-"""The learner's number among the players; Pgx draws who moves first."""
+AGENT = 0
+"""The agent's number among the players; Pgx draws who moves first."""
 
 Opponent = Callable[[Array, Array, Array], Array]
 """(observation, mask of legal actions, raw key) -> action, of the player whose turn it is."""
@@ -60,22 +61,22 @@ class PolicyMoves(InWords):
 class PgxEnv(ForeignEnv):
     """A game of Pgx from the seat of player 0.
 
-    A step is a move of the learner and all moves of the others until it is the learner's turn again, or the game is
-    over; where another one moves first, a reset makes that move. The reward is the learner's, of its own move and of
-    those after it. What is observed when the game is over is the learner's view, whose turn it may not be.
+    A step is a move of the agent and all moves of the others until it is the agent's turn again, or the game is
+    over; where another one moves first, a reset makes that move. The reward is the agent's, of its own move and of
+    those after it. What is observed when the game is over is the agent's view, whose turn it may not be.
 
     The observation is a Dict of "observation" and "action_mask"; of a game in which all is legal always, or without a
     mask, it is the observation itself.
 
     Attributes:
-        theirs, told, time_limit: see `ForeignEnv`.
+        theirs, their_spec, time_limit: see `ForeignEnv`.
         opponent: who moves for the other players.
         masked: whether the mask is observed.
         draws_svg: True: Pgx draws as SVG.
     """
 
     theirs: Foreign = eqx.field(static=True)
-    told: EnvSpec
+    their_spec: EnvSpec
     time_limit: int | None = eqx.field(static=True)
     opponent: Opponent = eqx.field(static=True)
     masked: bool = eqx.field(static=True)
@@ -91,25 +92,25 @@ class PgxEnv(ForeignEnv):
     def take(self, key: Array, state: Any, action: Any) -> tuple[Any, PyTree[Array], Array, Any, Any]:
         move_key, others_key = jax.random.split(key)
         after = self.theirs.it.step(state, action, move_key)
-        reward = after.rewards[LEARNER]
+        reward = after.rewards[AGENT]
         if self.theirs.it.num_players > 1:
             after, more = self._others_move(others_key, after)
             reward = reward + more
         return after, self._seen(after), reward, after.terminated, after.truncated
 
     def _others_move(self, key: Array, state: Any) -> tuple[Any, Array]:
-        """Moves for the others until it is the learner's turn or the game is over: the state, the learner's reward."""
+        """Moves for the others until it is the agent's turn or the game is over: the state, the agent's reward."""
 
         def goes_on(now: tuple[Any, Array, Array]) -> Array:
             state = now[0]
-            return (state.current_player != LEARNER) & ~state.terminated & ~state.truncated
+            return (state.current_player != AGENT) & ~state.terminated & ~state.truncated
 
         def move(now: tuple[Any, Array, Array]) -> tuple[Any, Array, Array]:
             state, reward, key = now
             key, choice_key, move_key = jax.random.split(key, 3)
             action = self.opponent(state.observation, state.legal_action_mask, choice_key)
             state = self.theirs.it.step(state, action, move_key)
-            return state, reward + state.rewards[LEARNER].astype(jnp.float32), key
+            return state, reward + state.rewards[AGENT].astype(jnp.float32), key
 
         return jax.lax.while_loop(goes_on, move, (state, jnp.float32(0.0), key))[:2]
 
@@ -117,7 +118,7 @@ class PgxEnv(ForeignEnv):
         obs = state.observation
         if self.theirs.it.num_players > 1:
             # `Env.observe` of a player has a warning, and `State.observation` is of the player whose turn it is
-            obs = self.theirs.it._observe(state, jnp.int32(LEARNER))
+            obs = self.theirs.it._observe(state, jnp.int32(AGENT))
         return with_mask(obs, state.legal_action_mask) if self.masked else obs
 
     def scene(self, state: Any) -> Scene:
@@ -136,7 +137,7 @@ def from_pgx(
         opponent: who moves for the other players: "random"; a policy that was trained, of `kousoku.load_policy`; or a
             function (observation, mask, raw key) -> action in JAX.
         action_mask: whether legal actions are observed; by default where there are illegal ones.
-        time_limit: steps of the learner after which an episode is truncated; by default there is no limit.
+        time_limit: steps of the agent after which an episode is truncated; by default there is no limit.
 
     Raises:
         ConfigError: for what is no game of Pgx, or an opponent that is neither.
@@ -163,7 +164,7 @@ def _wrapped(
         moves = PolicyMoves(opponent, masked)
     return PgxEnv(
         theirs=Foreign(env, made_from),
-        told=EnvSpec(obs, Discrete(int(state.legal_action_mask.shape[0])), limit),
+        their_spec=EnvSpec(obs, Discrete(int(state.legal_action_mask.shape[0])), limit),
         time_limit=limit,
         opponent=moves,
         masked=masked,

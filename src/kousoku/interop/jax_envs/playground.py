@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.errors import ConfigError, check_keys
+from ...core.promotion import their_promotion
 from .brax import BraxEnv, wrapped
-from .foreign import call, check_id, imported, recipe, their_promotion
+from .foreign import call, check_id, imported, recipe
 
 LIBRARY, LOWEST = "playground", "0.1.0"
 

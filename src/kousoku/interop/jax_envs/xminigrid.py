@@ -12,6 +12,7 @@ from jaxtyping import Array, PyTree
 
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError
+from ...core.promotion import their_promotion
 from ...core.scene import Scene
 from ...core.spaces import Box, Discrete
 from .foreign import (
@@ -24,7 +25,6 @@ from .foreign import (
     imported,
     recipe,
     shapes_of,
-    their_promotion,
 )
 from .spaces import observed
 
@@ -38,11 +38,11 @@ class XMiniGridEnv(ForeignEnv):
 
     Attributes:
         params: its parameters.
-        theirs, told, time_limit: see `ForeignEnv`.
+        theirs, their_spec, time_limit: see `ForeignEnv`.
     """
 
     theirs: Foreign = eqx.field(static=True)
-    told: EnvSpec
+    their_spec: EnvSpec
     time_limit: int | None = eqx.field(static=True)
     params: Any
 
@@ -84,7 +84,7 @@ def _wrapped(env: Any, params: Any, time_limit: int | None, made_from: str | Non
     obs = shapes_of(env, lambda key: env.reset(params, key)).observation
     limit = checked_limit(params.max_steps if time_limit is None else time_limit)
     spec = EnvSpec(observed(obs, _bounds_of(obs)), Discrete(int(env.num_actions(params))), limit)
-    return XMiniGridEnv(theirs=Foreign(env, made_from), told=spec, time_limit=limit, params=params)
+    return XMiniGridEnv(theirs=Foreign(env, made_from), their_spec=spec, time_limit=limit, params=params)
 
 
 def _bounds_of(obs: Any) -> Any:

@@ -24,7 +24,7 @@ class DirectCall:
     arrays of its own, which the caller may keep and write to.
 
     Args:
-        kernel: what is called: (the environment's arrays, slots, the rest) -> (slots, what is told).
+        kernel: what is called: (the environment's arrays, slots, the rest) -> (slots, results).
         arrays: leaves of the environment's.
         slots: how many leaves the slots have.
 
@@ -35,7 +35,7 @@ class DirectCall:
     def __init__(self, kernel: HostKernel, arrays: Sequence[Any], slots: int) -> None:
         self.pays = True
         self._kernel, self._leaves, self._turn, self._long = kernel, slots, 0, 0
-        self._told_tree = kernel.tree.children()[1]
+        self._results_tree = kernel.tree.children()[1]
         self._fixed = [np.array(array) for array in (*kernel.consts, *arrays)]
         self._states = [_empty(kernel.made[:slots]), _empty(kernel.made[:slots])]
         self._rest = _empty(kernel.given[len(self._fixed) + slots :])
@@ -54,7 +54,7 @@ class DirectCall:
         return slots is own or [leaf.dtype for leaf in slots] == [leaf.dtype for leaf in own]
 
     def __call__(self, slots: Sequence[Any], rest: Any) -> tuple[list[np.ndarray], Any]:
-        """Calls the kernel; returns the slots, which the next call but one overwrites, and what is told.
+        """Calls the kernel; returns the slots, which the next call but one overwrites, and the results.
 
         Args:
             slots: leaves of their state: what the last call returned, or others.
@@ -64,15 +64,17 @@ class DirectCall:
         if slots is not state:
             _copy(slots, state)
         _copy(jax.tree.leaves(rest), self._rest)
-        told = _empty(self._kernel.made[self._leaves :])
-        self._outputs[turn][self._kept :] = addresses(told[home - self._leaves] for home in self._homes[self._kept :])
+        results = _empty(self._kernel.made[self._leaves :])
+        self._outputs[turn][self._kept :] = addresses(
+            results[home - self._leaves] for home in self._homes[self._kept :]
+        )
         self._call(*self._lists[turn])
         if self._copies:
-            given, made = [*self._fixed, *state, *self._rest], [*after, *told]
+            given, made = [*self._fixed, *state, *self._rest], [*after, *results]
             for result, is_input, source in self._copies:
                 np.copyto(made[result], given[source] if is_input else made[source])
         self._turn = 1 - turn
-        return after, self._told_tree.unflatten(told)
+        return after, self._results_tree.unflatten(results)
 
     def _call(self, inputs: int, outputs: int) -> None:
         """Calls the kernel; where XLA had several threads for it, looks how long this one is busy."""

@@ -37,9 +37,9 @@ class DmEnvironment:
 
     def reset(self) -> Any:
         """Begins an episode: returns its first timestep, without reward and discount."""
-        told = self._stepper.reset([None if self._stepper.has_begun else self.seed])
+        result = self._stepper.reset([None if self._stepper.has_begun else self.seed])
         self._ended = False
-        return self._dm_env.restart(first(told.obs))
+        return self._dm_env.restart(first(result.obs))
 
     def step(self, action: Any) -> Any:
         """Takes one action; begins the next episode where the last one has ended.
@@ -49,10 +49,10 @@ class DmEnvironment:
         """
         if self._ended:
             return self.reset()
-        told = self._stepper.step_one(action)
-        obs, reward = first(told.obs), float(told.reward[0])
-        self._ended = bool(told.terminated[0] | told.truncated[0])
-        if told.terminated[0]:
+        result = self._stepper.step_one(action)
+        obs, reward = first(result.obs), float(result.reward[0])
+        self._ended = bool(result.terminated[0] | result.truncated[0])
+        if result.terminated[0]:
             return self._dm_env.termination(reward, obs)
         return (self._dm_env.truncation if self._ended else self._dm_env.transition)(reward, obs)
 

@@ -32,12 +32,12 @@ class Waiting(NamedTuple):
 
     Attributes:
         numbers: of the environments, int32 [K].
-        told: of the step or the reset.
+        result: what the step or the reset gave, of these environments.
         elapsed: how many steps old episodes were then, int32 [K].
     """
 
     numbers: np.ndarray
-    told: StepResult
+    result: StepResult
     elapsed: np.ndarray
 
 
@@ -200,9 +200,9 @@ class EnvPoolLike(  # pyright: ignore[reportIncompatibleMethodOverride]
                 why = "it was closed" if self.closed else "no episode has begun"
                 raise ConfigError("send", why, "call reset() or async_reset() first")
             everyone = numbers is self.all_env_ids
-            told = self._stepper.step(given) if everyone else self._stepper.step_some(given, numbers)
-            self._elapsed[numbers] = np.where(told.begun, 0, self._elapsed[numbers] + 1)
-            self._waiting.append(Waiting(numbers, told, self._elapsed[numbers]))
+            result = self._stepper.step(given) if everyone else self._stepper.step_some(given, numbers)
+            self._elapsed[numbers] = np.where(result.begun, 0, self._elapsed[numbers] + 1)
+            self._waiting.append(Waiting(numbers, result, self._elapsed[numbers]))
             self._threads.changed.notify_all()
 
     def recv(self) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
@@ -226,8 +226,8 @@ class EnvPoolLike(  # pyright: ignore[reportIncompatibleMethodOverride]
                 parts.append(part)
                 room -= len(part.numbers)
         got = parts[0] if len(parts) == 1 else jax.tree.map(lambda *x: np.concatenate(x), *parts)
-        told = got.told
-        return self._obs(got), told.reward, told.terminated, told.truncated, self._info(got)
+        result = got.result
+        return self._obs(got), result.reward, result.terminated, result.truncated, self._info(got)
 
     def step(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, action: Any, env_id: Any = None
@@ -302,20 +302,20 @@ class EnvPoolLike(  # pyright: ignore[reportIncompatibleMethodOverride]
         first = self._seed if seed is None else seed
         seeds = [first + i for i in range(self.num_envs)]
         if not self._stepper.has_begun:
-            told = self._stepper.reset(seeds)
+            result = self._stepper.reset(seeds)
         else:
             again = [None] * self.num_envs if seed is None else seeds
-            told = self._stepper.reset(again, np.isin(self.all_env_ids, numbers))
+            result = self._stepper.reset(again, np.isin(self.all_env_ids, numbers))
         self._elapsed[numbers] = 0
-        return Waiting(numbers, jax.tree.map(lambda x: x[numbers], told), self._elapsed[numbers])
+        return Waiting(numbers, jax.tree.map(lambda x: x[numbers], result), self._elapsed[numbers])
 
     def _obs(self, got: Waiting) -> Any:
-        return in_dtypes(self._dtypes, got.told.obs)
+        return in_dtypes(self._dtypes, got.result.obs)
 
     @staticmethod
     def _info(got: Waiting) -> dict[str, Any]:
         numbers = got.numbers.copy()
-        return {**got.told.info, "env_id": numbers, "players": {"env_id": numbers}, "elapsed_step": got.elapsed}
+        return {**got.result.info, "env_id": numbers, "players": {"env_id": numbers}, "elapsed_step": got.elapsed}
 
 
 def _tells_players(name: Any, part: Any) -> bool:

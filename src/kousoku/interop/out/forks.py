@@ -29,7 +29,7 @@ def check_not_forked() -> None:
     """Refuses a process that was forked after JAX had begun.
 
     Raises:
-        ForkedError: in such a one.
+        ForkedError: if this process is such a fork.
     """
     if xla_bridge.backends_are_initialized() and _began_in() != os.getpid():
         raise ForkedError

@@ -63,8 +63,8 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         check_options(options, ())
         if seed is None and not self._stepper.has_begun:
             seed = drawn_seed(self.np_random)
-        told = self._stepper.reset([seed])
-        return self._obs(told), self._info(told) if self._stepper.tells_at_reset else {}
+        result = self._stepper.reset([seed])
+        return self._obs(result), self._info(result) if self._stepper.tells_at_reset else {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Takes one action.
@@ -74,13 +74,13 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
             ResetNeeded: before the first reset.
         """
         check_begun(self._stepper)
-        told = self._stepper.step_one(action)
+        result = self._stepper.step_one(action)
         return (
-            self._obs(told),
-            float(told.reward[0]),
-            bool(told.terminated[0]),
-            bool(told.truncated[0]),
-            self._info(told),
+            self._obs(result),
+            float(result.reward[0]),
+            bool(result.terminated[0]),
+            bool(result.truncated[0]),
+            self._info(result),
         )
 
     def render(self) -> UInt8[np.ndarray, "H W 3"] | None:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -90,11 +90,11 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         check_begun(self._stepper)
         return self._painter.draw(self._stepper.state(0))
 
-    def _obs(self, told: StepResult) -> Any:
-        return first(in_dtypes(self._dtypes, told.obs))
+    def _obs(self, result: StepResult) -> Any:
+        return first(in_dtypes(self._dtypes, result.obs))
 
-    def _info(self, told: StepResult) -> dict[str, Any]:
-        return {name: first(value) for name, value in info_in_gymnasium(told.info).items()}
+    def _info(self, result: StepResult) -> dict[str, Any]:
+        return {name: first(value) for name, value in info_in_gymnasium(result.info).items()}
 
 
 def to_gymnasium(

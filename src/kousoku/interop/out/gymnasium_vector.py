@@ -89,11 +89,11 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
         super().reset(seed=check_count("seed", seed, low=0) if is_number(seed) else None)
         check_options(options, (MASK,))
         chosen = self._mask(options[MASK]) if options and MASK in options else None
-        told = self._stepper.reset(self._seeds(seed), chosen)
+        result = self._stepper.reset(self._seeds(seed), chosen)
         begun = np.ones(self.num_envs, bool) if chosen is None else chosen
         self._over &= ~begun
-        return self._obs(told.obs), self._masked(
-            info_in_gymnasium(told.info), begun
+        return self._obs(result.obs), self._masked(
+            info_in_gymnasium(result.info), begun
         ) if self._stepper.tells_at_reset else {}
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
@@ -109,14 +109,14 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
         if self._stepper.reset_rule is ResetRule.DISABLED and self._over.any():
             fix = f'call reset(options={{"{MASK}": terminated | truncated}}) first'
             raise ConfigError("step", f"environment {int(self._over.argmax())} has ended", fix)
-        told = self._stepper.step(actions)
-        holds = np.ones(self.num_envs, bool) if self._stepper.tells_at_reset else ~told.begun
-        infos = self._masked(info_in_gymnasium(told.info), holds)
+        result = self._stepper.step(actions)
+        holds = np.ones(self.num_envs, bool) if self._stepper.tells_at_reset else ~result.begun
+        infos = self._masked(info_in_gymnasium(result.info), holds)
         if self._stepper.reset_rule is ResetRule.DISABLED:
-            self._over = told.terminated | told.truncated
-        if told.final_obs is not None and told.begun.any():
-            infos |= self._final(told)
-        return self._obs(told.obs), told.reward, told.terminated, told.truncated, infos
+            self._over = result.terminated | result.truncated
+        if result.final_obs is not None and result.begun.any():
+            infos |= self._final(result)
+        return self._obs(result.obs), result.reward, result.terminated, result.truncated, infos
 
     def render(self) -> tuple[UInt8[np.ndarray, "H W 3"], ...] | None:
         """Draws the states that the environments are in; None without a render mode."""
@@ -157,15 +157,15 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
         """Returns infos, each beside the mask that says where it holds."""
         return {key: part for name, value in info.items() for key, part in ((name, value), (f"_{name}", mask.copy()))}
 
-    def _final(self, told: StepResult) -> dict[str, Any]:
+    def _final(self, result: StepResult) -> dict[str, Any]:
         """Returns what ended episodes ended with, as Gymnasium has it: observations as objects, one where one ended."""
-        obs = self._obs(told.final_obs)
+        obs = self._obs(result.final_obs)
         final = np.full(self.num_envs, None, object)
-        for i in np.flatnonzero(told.begun).tolist():
+        for i in np.flatnonzero(result.begun).tolist():
             final[i] = row(obs, i)
-        info = {name: np.array(value) for name, value in info_in_gymnasium(told.final_info or {}).items()}
-        found = {"final_obs": final, "final_info": self._masked(info, told.begun)}
-        return self._masked(found, told.begun)
+        info = {name: np.array(value) for name, value in info_in_gymnasium(result.final_info or {}).items()}
+        found = {"final_obs": final, "final_info": self._masked(info, result.begun)}
+        return self._masked(found, result.begun)
 
 
 def to_gymnasium_vec(

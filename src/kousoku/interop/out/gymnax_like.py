@@ -13,11 +13,10 @@ from jaxtyping import Array, PRNGKeyArray, PyTree
 from ...collectors.env_kernel import env_kernel, partition_env
 from ...collectors.slot import EnvSlot, advance_clipped, begin, take_step
 from ...core.env import Env
-from ...core.errors import ConfigError, check_count, check_keys
+from ...core.errors import ConfigError, check_count, check_keys, error_text
 from ...core.spaces import LARGEST, Box, Dict, Discrete, MultiDiscrete, Space
 from ...core.timestep import Transition
 from ...nn import clip_to
-from ..libraries import said
 from .actions import action_reader
 from .limits import with_limit_inside
 from .stepper import made
@@ -174,7 +173,7 @@ def _space(space: Space) -> Any:
     try:
         spaces = importlib.import_module("gymnax.environments.spaces")
     except Exception as error:  # what another package raises when it does not fit to what else is installed
-        fix = f"gymnax is installed and cannot be imported ({said(error)}); 0.0.9 or later works, or none"
+        fix = f"gymnax is installed and cannot be imported ({error_text(error)}); 0.0.9 or later works, or none"
         raise ConfigError("space", "to_gymnax", fix) from error
     match space:
         case Discrete():

@@ -84,14 +84,14 @@ class SB3VectorEnv:
         actions, self._actions = self._actions, NOT_GIVEN
         if actions is NOT_GIVEN:
             raise ConfigError("actions", ..., "call step_async() first")
-        told = self._stepper.step(actions)
+        result = self._stepper.step(actions)
         infos: list[dict[str, Any]] = [{} for _ in range(self._stepper.num_slots)]
-        if told.begun.any():
-            final = self._obs(told.final_obs)
-            for i in np.flatnonzero(told.begun).tolist():
-                cut = bool(told.truncated[i] and not told.terminated[i])
+        if result.begun.any():
+            final = self._obs(result.final_obs)
+            for i in np.flatnonzero(result.begun).tolist():
+                cut = bool(result.truncated[i] and not result.terminated[i])
                 infos[i] = {"terminal_observation": row(final, i), "TimeLimit.truncated": cut}
-        return self._obs(told.obs), told.reward, told.begun, infos
+        return self._obs(result.obs), result.reward, result.begun, infos
 
     def close(self) -> None:
         """Does nothing: there are no processes and no files to close."""

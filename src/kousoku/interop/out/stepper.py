@@ -15,12 +15,12 @@ from jaxtyping import Bool
 from ... import envs
 from ...collectors.env_kernel import EnvStructure, env_kernel, partition_env
 from ...compiler import host_may_call
+from ...compiler.frontend.keys import is_key
 from ...core.env import Env
 from ...core.env_shapes import check_shapes
 from ...core.errors import ConfigError, check_count, check_keys
 from ...core.host import HostEnv
 from ...core.spaces import LARGEST
-from ...ops.trees import is_key
 from ...training.guards.memory_check import check_transitions
 from .actions import action_reader, read_one
 from .direct_call import DirectCall
@@ -114,11 +114,11 @@ class Stepper:
             if self._slots is None or (chosen is None and seeded.all()):
                 if not seeded.all():
                     raise ConfigError("seed", None, "a slot's first episode needs a seed")
-                self._slots, told = self._programs.begin(self._arrays, words)
+                self._slots, result = self._programs.begin(self._arrays, words)
             else:
                 everyone = np.ones(self.num_slots, bool) if chosen is None else chosen
                 return self._advance(self._programs.again, everyone, seeded, words)
-            return on_host(told)
+            return on_host(result)
 
     def step(self, actions: Any) -> StepResult:
         """Takes one action in each slot.
@@ -146,10 +146,10 @@ class Stepper:
         assert self._slots is not None
         direct = self._direct_call(program, self._slots, rest) if host_may_call() else None
         if direct is not None:
-            self._slots, told = direct(self._slots, rest)
-            return told
-        self._slots, told = program.compiled(self._arrays, self._given_away(), *rest)
-        return on_host(told)
+            self._slots, result = direct(self._slots, rest)
+            return result
+        self._slots, result = program.compiled(self._arrays, self._given_away(), *rest)
+        return on_host(result)
 
     def _direct_call(self, program: SlotsProgram, slots: list[Any], rest: tuple[Any, ...]) -> DirectCall | None:
         """Returns the direct call of a program's function; None where XLA's program is due, this time or for good.
@@ -189,12 +189,12 @@ class Stepper:
                 some = [leaf[numbers] for leaf in slots]
                 direct = self._direct_call(program, some, (given,))
                 if direct is not None:
-                    some, told = direct(some, (given,))
+                    some, result = direct(some, (given,))
                     for leaf, new in zip(slots, some, strict=True):
                         leaf[numbers] = new
-                    return told
-            self._slots, told = self._programs.step_some(self._arrays, self._given_away(), given, numbers)
-            return on_host(told)
+                    return result
+            self._slots, result = self._programs.step_some(self._arrays, self._given_away(), given, numbers)
+            return on_host(result)
 
     def _in_place(self) -> list[Any]:
         """Returns the slots' state, from now on in arrays that may be written to, unless there are keys in it."""
@@ -217,8 +217,8 @@ class SlotsProgram:
     """A function that advances a slot, with XLA's program for all slots.
 
     Attributes:
-        function: (environment, slot, the rest) -> (slot, what is told).
-        compiled: (leaves of the environment's arrays, leaves of the slots, the rest) -> (leaves, what is told).
+        function: (environment, slot, the rest) -> (slot, its result).
+        compiled: (leaves of the environment's arrays, leaves of the slots, the rest) -> (leaves, results).
     """
 
     function: Callable[..., Any]
@@ -273,16 +273,16 @@ class Programs:
     def _run(self, function: Callable[..., Any], arrays: list[Any], *args: Any) -> tuple[list[Any], tuple[Any, ...]]:
         run = env_kernel(function, self._structure)
         given = jax.tree.unflatten(self._arrays_tree, arrays)
-        slots, told = jax.vmap(run, in_axes=(None, *(0 for _ in args)))(given, *args)
+        slots, result = jax.vmap(run, in_axes=(None, *(0 for _ in args)))(given, *args)
         leaves, self._slots_tree = jax.tree.flatten(slots)
-        return leaves, tuple(told)
+        return leaves, tuple(result)
 
     def _some(
         self, function: Callable[..., Any], arrays: list[Any], slots: list[Any], actions: Any, numbers: Any
     ) -> tuple[list[Any], tuple[Any, ...]]:
         some = [leaf[numbers] for leaf in slots]
-        after, told = self._run(function, arrays, self.unflatten(some), actions)
-        return [leaf.at[numbers].set(new) for leaf, new in zip(slots, after, strict=True)], told
+        after, result = self._run(function, arrays, self.unflatten(some), actions)
+        return [leaf.at[numbers].set(new) for leaf, new in zip(slots, after, strict=True)], result
 
 
 @functools.lru_cache(maxsize=64)
@@ -291,14 +291,14 @@ def programs(structure: EnvStructure, arrays_tree: Any, reset_rule: ResetRule) -
     return Programs(structure, arrays_tree, reset_rule)
 
 
-def on_host(told: tuple[Any, ...]) -> StepResult:
-    """Returns what was told as NumPy arrays of the caller's own.
+def on_host(result: tuple[Any, ...]) -> StepResult:
+    """Returns results as NumPy arrays of the caller's own.
 
     What episodes ended with (`final_obs`, `final_info`) stays where it is until somebody reads it, as most steps end
     none.
     """
-    leaves, tree = jax.tree.flatten(told[: len(StepResult._fields) - 2])
-    return StepResult(*tree.unflatten([np.array(leaf) for leaf in leaves]), *told[-2:])
+    leaves, tree = jax.tree.flatten(result[: len(StepResult._fields) - 2])
+    return StepResult(*tree.unflatten([np.array(leaf) for leaf in leaves]), *result[-2:])
 
 
 def key_words(seeds: Sequence[Any]) -> np.ndarray:

@@ -12,11 +12,12 @@ import numpy as np
 from jaxtyping import Array, Bool, PRNGKeyArray, PyTree, UInt32
 
 from ...collectors.slot import EnvSlot, begin_next, take_step
+from ...compiler.frontend.keys import is_key
 from ...core.env import Env
 from ...core.errors import ConfigError
 from ...core.timestep import named_parts
 from ...nn import clip_to
-from ...ops.trees import is_key, select
+from ...ops.trees import select
 
 IMPL = "threefry2x32"
 
@@ -84,44 +85,44 @@ def reset_again(
 ) -> tuple[HostSlot, StepResult]:
     """Begins the next episode of a slot that is `chosen`, or its first one again where new words are given.
 
-    A slot that is not chosen stays as it is and tells what it told last.
+    A slot that is not chosen stays as it is; its result has its last observation.
     """
     key, rest = _split(jnp.where(seeded, words, host.words))
-    first, told = first_reset(env, words)
+    first, result = first_reset(env, words)
     following, timestep = begin_next(env, host.slot, key)
     again = HostSlot(select(seeded, first.slot, following), rest, jnp.array(False))
     made = select(chosen, again, host)
     info = infos(timestep.info)
-    return made, _begun(made.slot.obs, select(seeded, told.info, info) if told.info.keys() == info.keys() else {})
+    return made, _begun(made.slot.obs, select(seeded, result.info, info) if result.info.keys() == info.keys() else {})
 
 
 def step_disabled(env: Env, host: HostSlot, action: PyTree[Array]) -> tuple[HostSlot, StepResult]:
     """Takes one action; an episode that ends has ended."""
     key, rest = _split(host.words)
-    after, told, ended = _taken(env, host.slot, action, key)
-    return HostSlot(after, rest, ended), told
+    after, result, ended = _taken(env, host.slot, action, key)
+    return HostSlot(after, rest, ended), result
 
 
 def step_next(env: Env, host: HostSlot, action: PyTree[Array]) -> tuple[HostSlot, StepResult]:
     """Takes one action, or begins the next episode if the last step ended one: with reward 0, nothing ended."""
     key, rest = _split(host.words)
-    after, told, ended = _taken(env, host.slot, action, key)
+    after, result, ended = _taken(env, host.slot, action, key)
     fresh, timestep = begin_next(env, host.slot, key)
-    begun = _begun(timestep.obs, _matching(infos(timestep.info), told.info))
+    begun = _begun(timestep.obs, _matching(infos(timestep.info), result.info))
     slot = select(host.over, fresh, after)
-    return HostSlot(slot, rest, ended & ~host.over), select(host.over, begun, told)
+    return HostSlot(slot, rest, ended & ~host.over), select(host.over, begun, result)
 
 
 def step_same(env: Env, host: HostSlot, action: PyTree[Array]) -> tuple[HostSlot, StepResult]:
     """Takes one action; if that ends the episode, begins the next one, with what a reset of its own would draw."""
     key, rest = _split(host.words)
-    after, told, ended = _taken(env, host.slot, action, key)
+    after, result, ended = _taken(env, host.slot, action, key)
     reset_key, after_reset = _split(rest)
     fresh, timestep = begin_next(env, after, reset_key)
-    info = select(ended, _matching(infos(timestep.info), told.info), told.info)
+    info = select(ended, _matching(infos(timestep.info), result.info), result.info)
     slot = select(ended, fresh, after)
-    said = told._replace(obs=slot.obs, begun=ended, info=info, final_obs=told.obs, final_info=told.info)
-    return HostSlot(slot, select(ended, after_reset, rest), jnp.array(False)), said
+    result = result._replace(obs=slot.obs, begun=ended, info=info, final_obs=result.obs, final_info=result.info)
+    return HostSlot(slot, select(ended, after_reset, rest), jnp.array(False)), result
 
 
 STEPS = {ResetRule.NEXT_STEP: step_next, ResetRule.SAME_STEP: step_same, ResetRule.DISABLED: step_disabled}
@@ -168,8 +169,8 @@ def _split(words: UInt32[Array, "2"]) -> tuple[PRNGKeyArray, UInt32[Array, "2"]]
 def _taken(env: Env, slot: EnvSlot, action: PyTree[Array], key: PRNGKeyArray) -> tuple[EnvSlot, StepResult, Array]:
     """Takes one action, clipped to its bounds; tells also whether that ended the episode."""
     after, made, end = take_step(env, slot, clip_to(env.action_space, action), key)
-    told = StepResult(made.next_obs, made.reward, made.terminated, made.truncated, jnp.array(False), infos(made.info))
-    return after, told, end.ended
+    result = StepResult(made.next_obs, made.reward, made.terminated, made.truncated, jnp.array(False), infos(made.info))
+    return after, result, end.ended
 
 
 def _begun(obs: PyTree[Array], info: dict[str, Array]) -> StepResult:

@@ -278,7 +278,7 @@ def atan2(y: Num, x: Num) -> Num:
     return Num(math.atan2(y.value, x.value)) if x.known and y.known else Num(_bind(lax.atan2_p, y, x))
 
 
-def held(x: Num) -> Num:
+def stop_gradient(x: Num) -> Num:
     """Returns x, which derivatives take for a constant."""
     return x if x.known else Num(lax.stop_gradient(x.value))
 

@@ -88,7 +88,7 @@ class Quat(NamedTuple):
         short = total(a * a for a in self) < MINVAL * MINVAL
         return Quat(*(where(short, none, a) for none, a in zip(IDENTITY, self, strict=True)))
 
-    def normalized(self) -> Quat:
+    def normalised(self) -> Quat:
         """Returns it with length one; the identity where it is shorter than MINVAL."""
         square = total(a * a for a in self)
         short = square < MINVAL * MINVAL

@@ -102,11 +102,11 @@ class _View:
 
 def box_box(first: GeomInfo, second: GeomInfo) -> list[ContactPoint]:
     """Returns eight points."""
-    apart = second.frame.pos - first.frame.pos
+    offset = second.frame.pos - first.frame.pos
     ours, theirs = first.frame.mat.transpose(), second.frame.mat.transpose()
     turn = Mat(*(theirs @ axis for axis in ours))
-    one = _View(first.frame.pos, ours, Vec(*first.size), ours @ apart, turn, Vec(*second.size))
-    two = _View(second.frame.pos, theirs, one.other, -(theirs @ apart), turn.transpose(), one.size)
+    one = _View(first.frame.pos, ours, Vec(*first.size), ours @ offset, turn, Vec(*second.size))
+    two = _View(second.frame.pos, theirs, one.other, -(theirs @ offset), turn.transpose(), one.size)
     near, far = _face_gaps(one), _face_gaps(two)
     face_gap = maximum(_largest(near), _largest(far))
     swapped = _largest(far) > _largest(near)
@@ -155,8 +155,8 @@ def _edge_gap(view: _View) -> tuple[Num, _Axis, _Axis]:
             length = sqrt(where(parallel, 1.0, square))
             reach = size[v][j] * view.size[u] + size[u][j] * view.size[v]
             reach = reach + size[i][b] * view.other[a] + size[i][a] * view.other[b]
-            apart = absolute(view.turn[u][j] * view.centre[v] - view.turn[v][j] * view.centre[u])
-            gap = where(parallel, NEVER, (apart - reach - doubt) / length)
+            between_centres = absolute(view.turn[u][j] * view.centre[v] - view.turn[v][j] * view.centre[u])
+            gap = where(parallel, NEVER, (between_centres - reach - doubt) / length)
             better = gap > best
             best = where(better, gap, best)
             row = row.or_else(better, _Axis(i == 0, i == 1))

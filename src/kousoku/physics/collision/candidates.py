@@ -131,8 +131,8 @@ def _free_pairs(model: Model) -> np.ndarray:
     w1, w2 = weld[one], weld[other]
     above1, above2 = weld[model.body_parentid[w1]], weld[model.body_parentid[w2]]
     family = ((w1 == above2) & (w1 != 0)) | ((w2 == above1) & (w2 != 0))
-    apart = settled | grounds | (w1 == w2) | (family & (not model.no_filterparent))
-    return _by_type(model, np.stack([a, b], axis=1)[meet & ~apart])
+    filtered = settled | grounds | (w1 == w2) | (family & (not model.no_filterparent))
+    return _by_type(model, np.stack([a, b], axis=1)[meet & ~filtered])
 
 
 def _mixed(model: Model, a: int, b: int) -> Candidate:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from ..algebra.scalar import ONE, ZERO, Num, clip, held, maximum, minimum, sqrt, total
+from ..algebra.scalar import ONE, ZERO, Num, clip, maximum, minimum, sqrt, stop_gradient, total
 from ..algebra.vector import UNIT_VECTORS, Mat, Vec
 from .geom import ContactPoint, GeomInfo, where_vec
 
@@ -29,7 +29,7 @@ KEPT = 0.1
 """The least share of the matrix' smallest eigenvalue that a step keeps."""
 SINGULAR = 1e-7
 """Of an element of the diagonal: the least that a factor's may be."""
-APART = 1e-8
+LEAST_DISTANCE = 1e-8
 """Of the first half size: how far apart centres are at least taken to be."""
 
 
@@ -38,9 +38,9 @@ def ellipsoid_ellipsoid(first: GeomInfo, second: GeomInfo) -> list[ContactPoint]
     a, frame = _Shape.upright(first.size), first.frame
     b = _Shape.turned(second.size, [frame.mat.transpose() @ column for column in second.frame.mat.columns()])
     centre = first.local(second.frame.pos)
-    apart = first.size[0] * APART
-    met = centre.dot(centre) < apart * apart
-    normal = _normal(a, b, where_vec(met, Vec(apart, apart, apart), centre))
+    least_distance = first.size[0] * LEAST_DISTANCE
+    met = centre.dot(centre) < least_distance * least_distance
+    normal = _normal(a, b, where_vec(met, Vec(least_distance, least_distance, least_distance), centre))
     from_a, from_b = a.support(normal), centre - b.support(normal)
     middle = (from_a + from_b) * 0.5
     return [ContactPoint(normal.dot(from_b - from_a), frame.pos + frame.mat @ middle, frame.mat @ normal)]
@@ -127,7 +127,7 @@ def _normal(a: _Shape, b: _Shape, centre: Vec) -> Vec:
     """Returns the unit vector along which two ellipsoids, the second about `centre`, are farthest from each other."""
     ratio, shift = ONE, ZERO
     for _ in range(NEWTON_STEPS):
-        ratio, shift = _newton_step(a, b, centre, held(ratio), held(shift))
+        ratio, shift = _newton_step(a, b, centre, stop_gradient(ratio), stop_gradient(shift))
     return _solve(a, b, centre, ratio, shift)[1].norm_and_unit()[1]
 
 

@@ -92,8 +92,8 @@ def _roots(a: Num, b: Num, c: Num) -> Interval:
     """Returns where a t^2 + 2 b t + c <= 0; with a = 0, everywhere or nowhere."""
     flat = a < MINVAL
     square = b * b - a * c
-    apart, slope = square > 0.0, where(flat, 1.0, a)
-    root = where(apart, sqrt(where(apart, square, 1.0)), 0.0)  # whose derivative is a number
+    two_roots, slope = square > 0.0, where(flat, 1.0, a)
+    root = where(two_roots, sqrt(where(two_roots, square, 1.0)), 0.0)  # whose derivative is a number
     out = logical_any([logical_and(logical_not(flat), square < 0.0), logical_and(flat, c > 0.0)])
     enter = where(flat, -FAR, (-b - root) / slope)
     leave = where(flat, FAR, (root - b) / slope)

@@ -1,7 +1,7 @@
 """Conditional constraints: hardly ever active, each is computed in a branch of its own.
 
 An ant may touch the floor at two dozen points, and does at one or two. What a constraint adds to the derivatives of the
-solver's function is computed only in groups of lanes of which one has it active.
+solver's function is computed only for gangs of lanes of which one has it active.
 """
 
 from __future__ import annotations

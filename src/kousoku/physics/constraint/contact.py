@@ -180,10 +180,10 @@ def contact_invweight(model: Model, c: Candidate) -> Num:
 def edge_weight(model: Model, imp: Impedance, pos: Num, invweight: Num, mu: Num) -> Num:
     """Returns D of the edges of a friction pyramid, where `mu` is the coefficient of the first tangent.
 
-    D grows with 1 / mu^2, until the normal forces that hold a body are rounded to anything. So edges are never stiffer
-    than those of `LEAST_FRICTION`, in the dtype of the violation `pos`; the friction itself stays as it is.
+    D grows with 1 / mu^2, until the normal forces that hold a body are lost in rounding error. So edges are never
+    stiffer than those of `LEAST_FRICTION`, in the dtype of the violation `pos`; the friction itself stays as it is.
     """
-    edge = imp.regularization(invweight + mu * mu * invweight)
+    edge = imp.regularisation(invweight + mu * mu * invweight)
     dtype = np.float64 if pos.known else pos.value.dtype
     mu = maximum(mu, LEAST_FRICTION * float(np.sqrt(np.finfo(dtype).eps)))
     return ONE / maximum(2.0 * mu * mu * edge / maximum(Num(model.impratio), MINVAL), MINVAL)
@@ -192,7 +192,7 @@ def edge_weight(model: Model, imp: Impedance, pos: Num, invweight: Num, mu: Num)
 def _weights(model: Model, contact: Contact, imp: Impedance) -> list[Num]:
     """Returns D of a cone's rows, or of a pyramid's edges; zero where the geoms are apart."""
     c, invweight = contact.candidate, contact_invweight(model, contact.candidate)
-    R = imp.regularization(invweight)
+    R = imp.regularisation(invweight)
     if c.condim == 1:
         found = [ONE / R]
     elif model.cone == ELLIPTIC:

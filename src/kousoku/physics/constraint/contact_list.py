@@ -167,8 +167,10 @@ class ContactList:
             )
             return found, *into
 
-        blank = (empty_unbatched(array.shape, dtype) for array in (self.rows.jacobian, self.rows.jacobian, self.rows.D))
-        init = to_array(factor.solve_d(factor.solve_lt(right)), dtype), *blank
+        undefined = (
+            empty_unbatched(array.shape, dtype) for array in (self.rows.jacobian, self.rows.jacobian, self.rows.D)
+        )
+        init = to_array(factor.solve_d(factor.solve_lt(right)), dtype), *undefined
         return factor.solve_l(nums(lax.fori_loop(jnp.int32(0), self.length, update, init)[0]))
 
     def on_line(self, qacc: Sequence[Num], search: Sequence[Num]) -> ListResiduals:

@@ -90,7 +90,7 @@ def _connect_or_weld(model: Model, s: Smooth, qvel: Sequence[Num], i: int) -> li
     if not jacs:
         return []
     imp = impedance(model, row(model.eq_solref, i), row(model.eq_solimp, i), _norm(pos))
-    cost = Quadratic([ONE / imp.regularization(x) for x in invweights])
+    cost = Quadratic([ONE / imp.regularisation(x) for x in invweights])
     rows = zip(efc_vel(s.com_vel, jacs), pos, drift, strict=True)
     aref = [imp.aref(v, x) - a for v, x, a in rows]
     # Forces on the two bodies act at two points, so what moves both counts.
@@ -160,7 +160,7 @@ def _joint_or_tendon(model: Model, s: Smooth, qpos: Sequence[Num], qvel: Sequenc
             jac[d] = jac.get(d, ZERO) - slope * arm
     imp = impedance(model, row(model.eq_solref, i), row(model.eq_solimp, i), pos)
     vel = total(arm * qvel[d] for d, arm in jac.items())
-    cost = Quadratic([ONE / imp.regularization(invweight)])
+    cost = Quadratic([ONE / imp.regularisation(invweight)])
     return Constraint(cost, [imp.aref(vel, pos)], Jacobian([dict(sorted(jac.items()))]), source="equality")
 
 

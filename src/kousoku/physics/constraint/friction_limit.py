@@ -51,7 +51,7 @@ def frictionloss(model: Model, s: Smooth, qvel: Sequence[Num]) -> list[Constrain
         if not (loss.known and loss.value <= 0.0):
             imp = impedance(model, solref, solimp, ZERO)
             vel = total(j * qvel[d] for d, j in jac.items())
-            cost = Huber(ONE / imp.regularization(invweight), loss)
+            cost = Huber(ONE / imp.regularisation(invweight), loss)
             found.append(Constraint(cost, [imp.aref(vel, ZERO)], Jacobian([jac]), source="friction"))
     return found
 
@@ -62,7 +62,7 @@ def limits(model: Model, s: Smooth, qpos: Sequence[Num], qvel: Sequence[Num]) ->
     for kind, number, pos, jac, solref, solimp, invweight in (*_joint_limits(model, qpos), *_tendon_limits(model, s)):
         imp = impedance(model, solref, solimp, pos)
         vel = total(j * qvel[d] for d, j in jac.items())
-        cost = OneSided(where(pos < 0.0, ONE / imp.regularization(invweight), 0.0))
+        cost = OneSided(where(pos < 0.0, ONE / imp.regularisation(invweight), 0.0))
         limit = Limit(kind, number, pos, vel)
         found.append(Constraint(cost, [imp.aref(vel, pos)], Jacobian([jac]), source=limit))
     return found
@@ -88,7 +88,7 @@ def _joint_limits(model: Model, qpos: Sequence[Num]) -> Iterator[_LimitRow]:
 
 def _ball_limit(turn: Sequence[Num], dofadr: int, largest: Num) -> tuple[Num, SparseRow]:
     """Returns how far a ball joint's angle is below its largest, and the derivative by degree of freedom."""
-    angles = sub_quat(quat(turn).normalized(), IDENTITY)
+    angles = sub_quat(quat(turn).normalised(), IDENTITY)
     size, axis = angles.norm_and_unit()
     return largest - size, {dofadr + i: -a for i, a in enumerate(axis)}
 

@@ -38,7 +38,7 @@ class Impedance:
         """
         return -(self.b * vel) - self.k * self.imp * pos
 
-    def regularization(self, invweight: Num) -> Num:
+    def regularisation(self, invweight: Num) -> Num:
         """Returns R = (1 - d) / d times a row's approximate inverse inertia `invweight`: mjData's efc_R, 1 / efc_D."""
         return maximum(invweight * (1.0 - self.imp) / self.imp, MINVAL)
 

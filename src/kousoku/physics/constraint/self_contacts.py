@@ -33,7 +33,7 @@ from ..algebra.scalar import (
     total,
     where,
 )
-from ..algebra.vector import IDENTITY, ZERO3, Mat, Vec
+from ..algebra.vector import ZERO3, Vec
 from ..collision.candidates import Candidate, candidates, geom_types
 from ..collision.geom import ContactPoint, GeomInfo, GeomType, bounding_radius
 from ..collision.narrow_phase import COLLISION_FUNCTIONS
@@ -41,7 +41,7 @@ from ..control_flow.empty import empty_unbatched
 from ..control_flow.scan_prefix import scan_prefix
 from ..model import Model
 from ..stages.joints import ancestors, last_dof, moving_ancestor
-from ..stages.kinematics import Frame, geom_frame
+from ..stages.kinematics import geom_frame, pack_frame, unpack_frame
 from ..stages.smooth import Smooth
 from .contact import ELLIPTIC, axis_wrenches, contact_frame, contact_invweight, edge_weight, move_as_one
 from .contact_list import ContactList, ContactRow
@@ -77,7 +77,7 @@ def contact_list(model: Model, s: Smooth, pairs: Sequence[Candidate], qvel: Sequ
     ordered = sorted(pairs, key=lambda c: geom_types(model, c))
     geoms = {g: geom_frame(model, s.kinematics, g) for c in ordered for g in (c.geom1, c.geom2)}
     index = {g: i for i, g in enumerate(sorted(geoms))}
-    frames = jnp.stack([_pack(geoms[g], dtype) for g in sorted(geoms)])
+    frames = jnp.stack([pack_frame(geoms[g], dtype) for g in sorted(geoms)])
     has_friction = any(c.condim > 1 for c in ordered)
     points, owners = [], []
     for types, group in groupby(ordered, key=lambda c: geom_types(model, c)):
@@ -86,15 +86,6 @@ def contact_list(model: Model, s: Smooth, pairs: Sequence[Candidate], qvel: Sequ
         points.append(found.reshape(-1, found.shape[-1]))
         owners += [c for c in same for _ in range(found.shape[1])]
     return PossibleContacts(model, s, owners, points, qvel, dtype).active_rows()
-
-
-def _pack(frame: Frame, dtype: Any) -> jax.Array:
-    return to_array([*frame.pos, *(x for r in frame.mat for x in r)], dtype)
-
-
-def _unpack(values: jax.Array) -> Frame:
-    v = nums(values)
-    return Frame(Vec(*v[:3]), IDENTITY, Mat(Vec(*v[3:6]), Vec(*v[6:9]), Vec(*v[9:12])))
 
 
 def _points(
@@ -117,7 +108,7 @@ def _points(
 
     def look(_: None, pair: Any) -> tuple[None, jax.Array]:
         ends, size, reach, margin = pair
-        pair_frames = [_unpack(frames[end]) for end in ends]
+        pair_frames = [unpack_frame(frames[end]) for end in ends]
         one, other = (GeomInfo(f, nums(x), Num(margin)) for f, x in zip(pair_frames, size, strict=True))
 
         def narrow_phase() -> jax.Array:
@@ -211,8 +202,8 @@ class PossibleContacts:
             words, point = _pop_first_bit(words)
             return words, count + jnp.int32(1), chosen.at[count].set(point)
 
-        blank = empty_unbatched((len(self.owners),), jnp.int32)
-        _, count, chosen = lax.while_loop(any_left, append, (self._active_bits(), jnp.int32(0), blank))
+        undefined = empty_unbatched((len(self.owners),), jnp.int32)
+        _, count, chosen = lax.while_loop(any_left, append, (self._active_bits(), jnp.int32(0), undefined))
         return chosen, count
 
     @cached_property
@@ -277,7 +268,7 @@ class PossibleContacts:
         solref, solimp = (self._of_pair(point, get) for get in (lambda c: c.solref, lambda c: c.solimp))
         imp = impedance(self.model, solref, solimp, efc_pos)
         invweight = self._of(point, [contact_invweight(self.model, c) for c in self.owners])
-        aref, frictionless = imp.aref(vels[0], efc_pos), ONE / imp.regularization(invweight)
+        aref, frictionless = imp.aref(vels[0], efc_pos), ONE / imp.regularisation(invweight)
         if self.rows_per_point == 1:
             yield PointRow(basis[0], frictionless, aref, pos, normal, ZERO3)
             return

@@ -148,8 +148,8 @@ def _rounding(problem: PrimalProblem, at: Iterate, dtype: Any) -> list[Num]:
     found = [absolute(Ma) + absolute(f) for Ma, f in zip(nums(at.Ma), problem.smooth.qfrc_smooth, strict=True)]
     for c, jaref, equality in zip(problem.unconditional, _split(problem, at.jaref), equalities, strict=True):
         if equality:
-            held = c.jacobian.on_body
-            rows = sparse_rows(problem.model, problem.smooth.com_pos, [held]) if held else c.jacobian.rows
+            one_body = c.jacobian.on_body
+            rows = sparse_rows(problem.model, problem.smooth.com_pos, [one_body]) if one_body else c.jacobian.rows
             for row, force in zip(rows, c.cost.force(jaref), strict=True):
                 for d, j in row.items():
                     found[d] = found[d] + absolute(j * force)
@@ -188,7 +188,7 @@ def _newton_step(
         dot(Mv, search),
     )
     unsure = total(r * absolute(d) for r, d in zip(rounding, search, strict=True)) if rounding else ZERO
-    alpha = Num(line.minimize(slope, unsure, _value(scale * slope * -0.5 < Num(problem.model.tolerance)), dtype))
+    alpha = Num(line.minimise(slope, unsure, _value(scale * slope * -0.5 < Num(problem.model.tolerance)), dtype))
     end = [[v + alpha * w for v, w in zip(vs, ws, strict=True)] for vs, ws in zip(jaref, jv, strict=True)]
     qacc = [a + alpha * d for a, d in zip(nums(before.qacc), search, strict=True)]
     Ma = [a + alpha * d for a, d in zip(nums(before.Ma), Mv, strict=True)]
@@ -242,12 +242,12 @@ class LineSearch:
             return lower(piece, self.problem.contact_list.same_piece(self.listed, alpha))
         return piece
 
-    def minimize(self, slope: Num, unsure: Num, full_step: jax.Array, dtype: Any) -> jax.Array:
+    def minimise(self, slope: Num, unsure: Num, full_step: jax.Array, dtype: Any) -> jax.Array:
         """Returns alpha where the first derivative is zero, by Newton's method between bounds, from a full step.
 
         It ends where the derivative is small beside that at the beginning; smaller than half is enough if two steps met
         the same curvature: then, most likely, they lay on one piece, whose lowest point the second has reached. Where
-        the derivative is rounded to anything, going on would take bodies along that are in balance.
+        the derivative is lost in rounding error, going on would take bodies along that are in balance.
 
         Args:
             slope: first derivative where the line begins.

@@ -1,1 +1,1 @@
-"""Branches and loops that JAX lacks: over structures of numbers, over the first rows of many, without copies a lane."""
+"""Branches and loops that JAX lacks: over structures of numbers, over first rows of many, without copies per lane."""

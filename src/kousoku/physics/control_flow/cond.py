@@ -1,6 +1,6 @@
 """Branches over structures of numbers: what is hardly ever needed is computed only where it is.
 
-Under `vmap` a kernel skips a branch that none of its group of lanes takes; plain JAX computes both and picks.
+Under `vmap` a kernel skips a branch that no lane of its gang takes; plain JAX computes both and picks.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def cond_or_zeros(condition: Bool, make: Callable[[], T]) -> T:
 
 
 def cond_update(condition: jax.Array, update: Callable[[], Sequence[Num]], old: Sequence[Num], dtype: Any) -> list[Num]:
-    """Returns update() where the condition holds for any lane of a group; elsewhere `old`.
+    """Returns update() where the condition holds for any lane of a gang; elsewhere `old`.
 
     Where the condition does not hold, update() has to equal `old`, as a sum with zeros does.
     """

@@ -49,8 +49,8 @@ def scan_prefix(length: jax.Array, rows: Any, init: Any, body: Body) -> tuple[An
             carry, blocks = apply(consts, found[0], jax.tree.map(lambda x: x[i], rows))
             return carry, jax.tree.map(partial(_write_block, i), found[1], blocks)
 
-        blank = jax.tree.map(lambda x: empty_unbatched((most * x.shape[0], *x.shape[1:]), x.dtype), shapes[1])
-        return lax.fori_loop(jnp.int32(0), length, step, (init, blank))
+        undefined = jax.tree.map(lambda x: empty_unbatched((most * x.shape[0], *x.shape[1:]), x.dtype), shapes[1])
+        return lax.fori_loop(jnp.int32(0), length, step, (init, undefined))
 
     def over_all(length: jax.Array, rows: Any, init: Any, consts: Any) -> tuple[Any, Any]:
         active = jnp.arange(most, dtype=jnp.int32) < length

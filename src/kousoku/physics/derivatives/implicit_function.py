@@ -80,7 +80,7 @@ class SolverInputs:
     Attributes:
         model, smooth: the mechanism.
         dtype: the dtype of results.
-        parts: all that the solver reads, with the numbers in their places, but for
+        parts: all that the solver reads but for the contact list, with the numbers in their places.
         contact_list: contacts between moving bodies, where these are many.
     """
 

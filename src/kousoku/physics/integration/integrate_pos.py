@@ -44,7 +44,7 @@ def quat_integrate(turn: Sequence[Num], angvel: Sequence[Num], dt: Num) -> list[
     speed = sqrt(where(tiny, 1.0, square))
     half = 0.5 * dt * where(tiny, 0.0, speed)
     change = Quat(cos(half), *(axis * where(tiny, 0.5 * dt, sin(half) / speed)))
-    return list((quat(turn).or_identity() * change).normalized())
+    return list((quat(turn).or_identity() * change).normalised())
 
 
 def advance_time(time: Float[Array, ""] | None, dt: Num) -> Float[Array, ""] | None:

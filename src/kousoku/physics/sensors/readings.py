@@ -89,7 +89,7 @@ def _cutoff(model: Model, i: int, values: Sequence[Num]) -> list[Num]:
 
 def _ball_quat(s: SensorInputs, i: Sensor) -> Sequence[Num]:
     first = joint(s.model, i.objid).qposadr
-    return quat(s.qpos[first : first + 4]).normalized()
+    return quat(s.qpos[first : first + 4]).normalised()
 
 
 def _magnetometer(s: SensorInputs, i: Sensor) -> Vec:

@@ -253,7 +253,7 @@ def transmission(
     if j.type in (JointType.SLIDE, JointType.HINGE):
         return gear[0] * qpos[j.qposadr], {j.dofadr: gear[0]}
     first = j.qposadr + (3 if j.type == JointType.FREE else 0)
-    turn = quat(qpos[first : first + 4]).normalized()
+    turn = quat(qpos[first : first + 4]).normalised()
     axis = vec(gear[first - j.qposadr : first - j.qposadr + 3])
     axis = turn.inverse().matrix() @ axis if kind == TransmissionType.JOINT_IN_PARENT else axis
     if j.type == JointType.BALL:
@@ -277,8 +277,8 @@ def _between_sites(
 ) -> tuple[Num, dict[int, Num]]:
     """Returns length and moment of a site's pose in the axes of another, without what moves both."""
     frame, axes = site_frame(model, k, site), site_frame(model, k, reference)
-    apart = axes.mat.transpose() @ (frame.pos - axes.pos)
-    length = apart.dot(Vec(*gear[:3])) + sub_quat(frame.quat, axes.quat).dot(Vec(*gear[3:6]))
+    offset = axes.mat.transpose() @ (frame.pos - axes.pos)
+    length = offset.dot(Vec(*gear[:3])) + sub_quat(frame.quat, axes.quat).dot(Vec(*gear[3:6]))
     near = _site_moment(model, com, site, frame, axes, gear)
     far = _site_moment(model, com, reference, axes, axes, gear)
     moment = {d: arm for d, arm in near.items() if d not in far}

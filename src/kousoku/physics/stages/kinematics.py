@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from ..algebra.scalar import Num, nums, row
+import jax
+
+from ..algebra.scalar import Num, nums, row, to_array
 from ..algebra.vector import IDENTITY, ZERO3, Mat, Quat, Vec, axis_angle_quat, quat, vec
 from ..model import Model
 from .joints import JointType, body_joints
@@ -31,6 +34,17 @@ class Frame:
     def transform(self, local: Vec) -> Vec:
         """Returns the point of the world that is `local` in the frame."""
         return self.pos + self.mat @ local
+
+
+def pack_frame(frame: Frame, dtype: Any) -> jax.Array:
+    """Returns a frame as one array [12]: its origin, then the rows of its matrix."""
+    return to_array([*frame.pos, *(x for row in frame.mat for x in row)], dtype)
+
+
+def unpack_frame(values: jax.Array) -> Frame:
+    """Returns the frame of an array [12] of `pack_frame`, but for its quaternion, which is not in the array."""
+    v = nums(values)
+    return Frame(Vec(*v[:3]), IDENTITY, Mat(Vec(*v[3:6]), Vec(*v[6:9]), Vec(*v[9:12])))
 
 
 WORLD_FRAME = Frame(ZERO3, IDENTITY, IDENTITY.matrix())
@@ -97,7 +111,7 @@ def _body_frame(
     for j in body_joints(model, body):
         axis = vec(row(model.jnt_axis, j.id))
         if j.type == JointType.FREE:
-            pos, turn = vec(qpos[j.qposadr : j.qposadr + 3]), quat(qpos[j.qposadr + 3 : j.qposadr + 7]).normalized()
+            pos, turn = vec(qpos[j.qposadr : j.qposadr + 3]), quat(qpos[j.qposadr + 3 : j.qposadr + 7]).normalised()
             xanchor[j.id], xaxis[j.id] = pos, axis
             continue
         offset, mat = vec(row(model.jnt_pos, j.id)), turn.matrix()
@@ -106,7 +120,7 @@ def _body_frame(
             pos = pos + xaxis[j.id] * _displacement(model, qpos, j.qposadr)
             continue
         if j.type == JointType.BALL:
-            turn = turn * quat(qpos[j.qposadr : j.qposadr + 4]).normalized()
+            turn = turn * quat(qpos[j.qposadr : j.qposadr + 4]).normalised()
         else:
             turn = turn * axis_angle_quat(axis, _displacement(model, qpos, j.qposadr))
         pos = xanchor[j.id] - turn.matrix() @ offset
@@ -115,7 +129,7 @@ def _body_frame(
 
 def _unit(turn: Quat) -> Quat:
     """Returns a quaternion of length one; those of a file are, and need not be made so."""
-    return turn if all(part.known for part in turn) else turn.normalized()
+    return turn if all(part.known for part in turn) else turn.normalised()
 
 
 def _displacement(model: Model, qpos: Sequence[Num], address: int) -> Num:

@@ -78,7 +78,7 @@ def spring_displacements(model: Model, qpos: Sequence[Num]) -> Iterator[tuple[Jo
             continue
         first = j.qposadr + (3 if j.type == JointType.FREE else 0)
         translation = [qpos[i] - rest[i] for i in range(j.qposadr, first)]
-        turn = sub_quat(quat(qpos[first : first + 4]).normalized(), quat(rest[first : first + 4]).normalized())
+        turn = sub_quat(quat(qpos[first : first + 4]).normalised(), quat(rest[first : first + 4]).normalised())
         yield j, [*translation, *turn]
 
 

@@ -143,8 +143,8 @@ def _seen_from_geom(model: Model, k: Kinematics, site: int, geom: int, frame: Fr
     """Returns where a site is in the frame of a geom: known, where one body carries both."""
     if model.site_bodyid[site] != model.geom_bodyid[geom]:
         return frame.mat.transpose() @ (site_frame(model, k, site).pos - frame.pos)
-    apart = vec(row(model.site_pos, site)) - vec(row(model.geom_pos, geom))
-    return quat(row(model.geom_quat, geom)).matrix().transpose() @ apart
+    offset = vec(row(model.site_pos, site)) - vec(row(model.geom_pos, geom))
+    return quat(row(model.geom_quat, geom)).matrix().transpose() @ offset
 
 
 def _fixed(model: Model, qpos: Sequence[Num], wraps: range) -> Tendon:

@@ -17,7 +17,7 @@ from ...collectors.env_kernel import env_kernel, partition_env, restart_env, ste
 from ...compiler import kernel
 from ...core.action_mask import counts_of, legal_actions
 from ...core.agent import Agent
-from ...core.agent_check import is_like_action, told
+from ...core.agent_check import dtypes_and_shapes, is_like_action
 from ...core.env import Drawable, Env
 from ...core.errors import ConfigError, check_takes, shorten
 from ...core.host import HostEnv
@@ -34,7 +34,7 @@ from ..io.tree_io import pick_member
 from ..population import Population
 from .act import act_greedily, begin_carry
 from .evaluate import FinalState
-from .host_film import host_film, member_on_host, policy_on_host, tell_end
+from .host_film import host_film, member_on_host, policy_on_host, warn_early_end
 
 MAX_FRAMES = 1000
 MOST_FILMS = 100
@@ -195,7 +195,7 @@ def random_policy(space: Space) -> Callable[[Any, PRNGKeyArray], PyTree[Array]]:
 def _as_action(given: Any, space: Space, key: PRNGKeyArray) -> PyTree[Array]:
     """Returns an action of the space; refuses, when traced, another shape, and fractions for whole numbers."""
     if not is_like_action(given, space, key):
-        raise ConfigError("policy", told(given), f"it should give an action of {shorten(space)}")
+        raise ConfigError("policy", dtypes_and_shapes(given), f"it should give an action of {shorten(space)}")
     return jax.tree.map(lambda leaf, like: jnp.asarray(leaf, like.dtype), given, jax.eval_shape(space.sample, key))
 
 
@@ -245,7 +245,7 @@ def _scenes(env: Any, states: Any, count: int) -> tuple[Scene, ...]:
     scenes, until = [], time.monotonic() + DRAWING_SECONDS
     for i in range(count):
         if scenes and time.monotonic() > until:
-            tell_end(i, DRAWING_SECONDS)
+            warn_early_end(i, DRAWING_SECONDS)
             break
         bits = tuple(leaf[i].tobytes() for leaf in jax.tree.leaves(states))
         if bits not in drawn:

@@ -84,12 +84,12 @@ def host_film(env: HostEnv, act: Act, seed: int, name: str, max_steps: int, seco
             if terminated[0] or truncated[0]:
                 break
             if time.monotonic() > until:
-                tell_end(len(scenes), seconds)
+                warn_early_end(len(scenes), seconds)
                 break
         return Trajectory2d(tuple(scenes), vector.dt, _values(rewards, actions), name)
 
 
-def tell_end(frames: int, seconds: float) -> None:
+def warn_early_end(frames: int, seconds: float) -> None:
     """Warns that a film ends where it does as drawing it took so long."""
     text = f"the film ends after {plural(frames, 'picture')}, before the episode does: drawing took {seconds:g} s"
     warnings.warn(text, RunWarning, stacklevel=3)

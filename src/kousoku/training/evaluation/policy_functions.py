@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from ...compiler import HostFunction, few_lanes, host_may_call
-from ...ops.trees import is_key
+from ...compiler.frontend.keys import is_key
 
 KEPT = 16
 """Sizes of batches whose kernels are at hand."""

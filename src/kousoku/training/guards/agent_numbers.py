@@ -12,7 +12,7 @@ import numpy as np
 from ...core.agent import Agent
 from ...core.env import Env
 from ...core.env_leaves import DECIDES, NO_HASH, culprits, field_of, has_hash, static_fields
-from ...core.env_shapes import KNOWN_ERRORS, said
+from ...core.env_shapes import KNOWN_ERRORS, error_meaning
 from ...core.errors import ConfigError
 from ...core.ours import is_ours
 from ..loop.iteration import shapes_of
@@ -68,7 +68,7 @@ def check_agent_numbers(agent: Agent, env: Env, recording: Recording) -> None:
     except Exception as error:  # the user's code
         fields = _deciding(agent, env, recording)
         if not fields and isinstance(error, KNOWN_ERRORS):
-            raise ConfigError("agent", type(agent).__name__, said(error)) from error
+            raise ConfigError("agent", type(agent).__name__, error_meaning(error)) from error
         if not fields:
             raise
         raise ConfigError("agent", type(agent).__name__, f"{', '.join(fields)} {DECIDES}") from error

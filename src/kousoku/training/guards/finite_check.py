@@ -1,4 +1,4 @@
-"""Is every number of a run still a number? If not: which one, and in which member."""
+"""Check that every number of a run is finite, which names the first that is not, and its member."""
 
 from __future__ import annotations
 

@@ -20,17 +20,17 @@ class StopRequest:
 
     Attributes:
         signal: the number of the signal; None without one.
-        told: whether the program's function asked to stop, or failed.
+        requested: whether the program's function asked to stop, or failed.
         error: what it failed with; None if it did not.
     """
 
     def __init__(self) -> None:
         self.signal: int | None = None
-        self.told = False
+        self.requested = False
         self.error: BaseException | None = None
 
     def __bool__(self) -> bool:
-        return self.told or self.signal is not None
+        return self.requested or self.signal is not None
 
 
 @contextlib.contextmanager

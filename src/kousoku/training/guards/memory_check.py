@@ -124,8 +124,8 @@ def _member_bytes(agent: Agent, shapes: Shapes) -> int:
     that.
     """
     state, data, steps = shapes
-    beside = agent.learns_from.held_beside(data, state.data)
-    return 2 * tree_bytes((state, data, steps.info, steps.end)) + tree_bytes(beside)
+    temporary = agent.learns_from.temporaries(data, state.data)
+    return 2 * tree_bytes((state, data, steps.info, steps.end)) + tree_bytes(temporary)
 
 
 def _memory() -> int:

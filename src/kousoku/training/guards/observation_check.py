@@ -1,4 +1,4 @@
-"""Are numbers that are observed in their space? An index that is not is one of a table's ends to compiled code."""
+"""Check that observed numbers are in their space: an index outside is one of a table's ends to compiled code."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ NOTHING = 1e-6
 """The share of its first value below which a learning rate teaches nothing."""
 
 
-def tell_spent_rates(agent: Agent, begun_for: int, until: int, swept: Collection[str] = ()) -> None:
+def warn_spent_rates(agent: Agent, begun_for: int, until: int, swept: Collection[str] = ()) -> None:
     """Warns of each schedule of a learning rate that ends at 0 where the run was to end, if it goes on from there.
 
     Args:
@@ -40,7 +40,7 @@ def tell_spent_rates(agent: Agent, begun_for: int, until: int, swept: Collection
             warnings.warn(f"{ends}: {fix}", RunWarning, stacklevel=3)
 
 
-def tell_early_ends(agent: Agent, steps: int) -> None:
+def warn_early_ends(agent: Agent, steps: int) -> None:
     """Warns of each share of a run that is more steps than a schedule counts.
 
     Args:

@@ -40,7 +40,8 @@ by other names to 10; to 9 all kept returns without rests, to 8 recurrent cells 
 to 6 slots that began together, to 5 other paths of leaves and sums without a block, and in format 2 leaves in
 state.npz."""
 FOLDER = "checkpoints"
-STATE, LEDGER, TOLD, METRICS, MANIFEST = "state", "ledger.npz", "ledger.json", "metrics.jsonl", "manifest.json"
+STATE, METRICS, MANIFEST = "state", "metrics.jsonl", "manifest.json"
+PROGRESS_ARRAYS, PROGRESS = "ledger.npz", "ledger.json"
 T = TypeVar("T")
 
 
@@ -132,7 +133,7 @@ def save(run: Path, checkpoint: Checkpoint, keep: int) -> None:
 
 
 def what_is_left(run: Path) -> str:
-    """Says from where a run can go on that the disk has stopped."""
+    """Says where a run that the disk has stopped can be resumed."""
     found = _folders(run / FOLDER)
     if not os.path.isdir(run):  # unlike `is_dir` of a path, it never raises
         return files.GONE
@@ -238,9 +239,14 @@ def _fill(part: Path, checkpoint: Checkpoint) -> None:
         for path, kind, (shape, dtype) in zip(checkpoint.paths, checkpoint.kinds, stored, strict=True)
     ]
     array_store.write(part / STATE, checkpoint.leaves)
-    files.write_arrays(part / LEDGER, checkpoint.progress.arrays(), sync=True)
-    told = {**checkpoint.progress.told(), "versions": checkpoint.versions, "asked": checkpoint.asked, "leaves": leaves}
-    files.write_json(part / TOLD, told, sync=True)
+    files.write_arrays(part / PROGRESS_ARRAYS, checkpoint.progress.arrays(), sync=True)
+    told = {
+        **checkpoint.progress.to_json(),
+        "versions": checkpoint.versions,
+        "asked": checkpoint.asked,
+        "leaves": leaves,
+    }
+    files.write_json(part / PROGRESS, told, sync=True)
     files.write_bytes(part / METRICS, checkpoint.metrics, sync=True)
     manifest = {
         "format": FORMAT,
@@ -298,8 +304,8 @@ def _content(folder: Path, manifest: dict[str, Any]) -> Checkpoint:
     for name, digest in manifest["files"].items():
         if _digest(folder / name) != digest:
             raise DamagedError(f"{name} has changed")
-    told = files.read_json(folder / TOLD)
-    progress = RunProgress.of(told, files.read_arrays(folder / LEDGER))
+    told = files.read_json(folder / PROGRESS)
+    progress = RunProgress.of(told, files.read_arrays(folder / PROGRESS_ARRAYS))
     leaves = _leaves(folder, manifest["format"], told["leaves"])
     paths, kinds = ([leaf[name] for leaf in told["leaves"]] for name in ("path", "dtype"))
     metrics, asked = (folder / METRICS).read_bytes(), told.get("asked")
@@ -371,6 +377,6 @@ def _score(folder: Path) -> float:
 def _told(folder: Path, name: str) -> Any:
     """Returns what a checkpoint tells of itself; None where it does not, or is damaged."""
     try:
-        return files.read_json(folder / TOLD).get(name)
+        return files.read_json(folder / PROGRESS).get(name)
     except (ConfigError, AttributeError, *files.DAMAGE):
         return None

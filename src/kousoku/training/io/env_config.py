@@ -195,9 +195,11 @@ def _fields(module: Any, tell: Tell) -> dict[str, Any]:
     """Returns what a dataclass is made of, as JSON that differs where that differs.
 
     A field whose metadata have `told` false is left out: it says how something runs or is drawn, and not what it is.
+    One that had another name in earlier versions keeps that here, by `recorded_as` of its class.
     """
     fields = [field.name for field in dataclasses.fields(module) if field.metadata.get("told", True)]
-    return {name: tell(getattr(module, name, None)) for name in fields}
+    recorded = getattr(type(module), "recorded_as", {})
+    return {recorded.get(name, name): tell(getattr(module, name, None)) for name in fields}
 
 
 def _told(value: Any) -> Any:

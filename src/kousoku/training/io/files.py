@@ -60,7 +60,7 @@ class Location:
 
 
 @contextlib.contextmanager
-def refusals_told(place: Location, what_is_left: Callable[[], str]) -> Iterator[None]:
+def refusals_explained(place: Location, what_is_left: Callable[[], str]) -> Iterator[None]:
     """Adds to what a disk refuses the folder and what is left in it, where the error names no file elsewhere.
 
     Raises:

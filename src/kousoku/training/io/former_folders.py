@@ -1,11 +1,11 @@
-"""Run folders of format 1: what their facts and arrays are called today."""
+"""Run folders of formats 1 and 2: what their facts and arrays are called today."""
 
 from __future__ import annotations
 
 from typing import TypeVar
 
-FORMAT = 1
-RENAMED = {"lanes": "members", "lane_seed": "member_seed", "lane_point": "member_point"}
+FORMATS = (1, 2)
+RENAMED = {"lanes": "members", "lane_seed": "member_seed", "lane_point": "member_point", "trouble": "failure"}
 T = TypeVar("T")
 
 

@@ -59,7 +59,7 @@ def _in_use(name: str) -> str:
     return getattr(sys.modules.get(name), "__version__", None) or metadata.version(name)
 
 
-def tell_upgraded() -> None:
+def warn_upgraded() -> None:
     """Warns where JAX was upgraded after this process had imported it: what it imports next is of another version."""
     for name, loaded in (("jax", jax.__version__), ("jaxlib", jaxlib.version.__version__)):
         installed = metadata.version(name)

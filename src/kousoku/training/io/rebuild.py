@@ -35,7 +35,7 @@ def rebuild_both(config: dict[str, Any], agent: Agent | None, env: Env | None) -
         agent = rebuild(config["agent"])
     else:
         agent = agent.for_env(made.spec).taught_in(made)
-        check_agent(agent, config)
+        check_same_agent(agent, config)
         agent = _begun(agent, config)
     if env is None:
         if "fields" in config["env"]:
@@ -61,7 +61,7 @@ def given_again(config: dict[str, Any]) -> list[str]:
     return [name for name, by_id in made.items() if not by_id]
 
 
-def check_agent(agent: Agent, config: dict[str, Any]) -> None:
+def check_same_agent(agent: Agent, config: dict[str, Any]) -> None:
     """Refuses another agent than that of a run.
 
     A hyper-parameter that there was none of when the run was started has to be at its default.

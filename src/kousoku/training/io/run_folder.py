@@ -32,8 +32,8 @@ from .film_files import film_arrays, film_json, film_of, frozen
 from .run_kinds import wrong_in_config, wrong_in_facts
 
 CONFIG, FACTS, METRICS, TABLES, PICTURE = "config.json", "run.json", "metrics.jsonl", "tables.npz", "picture.json"
-FORMAT = 2
-KNOWN = (former_folders.FORMAT, FORMAT)
+FORMAT = 3
+KNOWN = (*former_folders.FORMATS, FORMAT)
 LONGEST = 3800
 """Bytes of a run folder's path, which leave room for those of files in it: Linux has 4,096 in all."""
 UNFINISHED = "unfinished"
@@ -164,12 +164,12 @@ def load(path: str | Path) -> tuple[RunRecord, list[np.ndarray]]:
     """
     folder = files.typed(path)
     config = read_config(folder)
-    facts, picture = (_read(read_json, folder / name) for name in (FACTS, PICTURE))
+    facts, picture = _facts(folder), _read(read_json, folder / PICTURE)
     if facts.get("format") not in KNOWN:
-        fix = f"this version reads formats {KNOWN[0]} and {KNOWN[1]}; use the version of kousoku that made it"
+        fix = f"this version reads formats {KNOWN[0]} to {FORMAT}; use the version of kousoku that made it"
         raise ConfigError(f"{folder / FACTS} format", facts.get("format"), fix)
     _check_facts(folder, facts)
-    facts, arrays = map(former_folders.renamed, (facts, _read(read_arrays, folder / TABLES)))
+    arrays = former_folders.renamed(_read(read_arrays, folder / TABLES))
     try:
         groups = {name: group(arrays, name) for name in GROUPS}
         record = RunRecord(
@@ -280,9 +280,14 @@ def status(folder: Path) -> dict[str, Any]:
     """
     if not os.path.lexists(folder / FACTS):
         return {}
-    facts = _read(read_json, folder / FACTS)
+    facts = _facts(folder)
     _check_facts(folder, facts)
     return facts
+
+
+def _facts(folder: Path) -> dict[str, Any]:
+    """Returns what a run's facts file holds, unchecked, under the names of today."""
+    return former_folders.renamed(_read(read_json, folder / FACTS))
 
 
 def _check_facts(folder: Path, facts: dict[str, Any]) -> None:
@@ -315,7 +320,7 @@ def _read(read: Callable[[Path], T], path: Path) -> T:
 
 
 def _points(told: Any, member_point: np.ndarray) -> tuple[dict[str, float], ...]:
-    """Returns a sweep's settings, if all agents have one.
+    """Returns a sweep's points, if all agents have one.
 
     Raises:
         IndexError: if some have none.

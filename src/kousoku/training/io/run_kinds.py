@@ -74,7 +74,7 @@ HAPPENED: dict[str, IsRight] = {
     **dict.fromkeys(("steps", "members", "episodes", "blown_up", "best_step", "cut_evaluations"), _is_whole),
     **dict.fromkeys(("seconds", "first_block_seconds", "compile_seconds"), _is_finite),
     **dict.fromkeys(("steps_per_second", "time_limit"), _is_finite),
-    "trouble": _one_of(_is_none, _is_text),
+    "failure": _one_of(_is_none, _is_text),
     "started": _is_text,
     "resumed_at": _list_of(_is_whole),
     "memory": _map_of(_is_finite),

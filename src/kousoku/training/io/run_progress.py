@@ -13,7 +13,7 @@ from ..evaluation.evaluate import Episodes
 from ..metrics.curves import CurveWriter
 from .files import group
 
-TOLD = (
+KEPT = (
     "step", "since", "episodes", "blown_up", "seconds", "first_block_seconds", "score", "best_score", "best_at",
     "started", "resumed_at", "devices", "available", "visits_until",
 )  # fmt: skip
@@ -32,7 +32,7 @@ class RunProgress:
         first_block_seconds: of these, the first block's, which is compiled.
         score: by what the best checkpoint is chosen: the agents' mean return in the first half of an evaluation's
             episodes, or over the last report's episodes where none is made during training; None if neither was made at
-            this step, or it is not finite. The second half has no part in the choice, and judges it.
+            this step, or it is not finite. The second half has no part in the choice, and is held out.
         best_score: the highest of an evaluation so far; None before the first.
         best_at: the step of that evaluation.
         started: when the run began, as ISO time.
@@ -79,9 +79,9 @@ class RunProgress:
         found = {name: rows[-1] for name, rows in self.curves.rows.items()}
         return found | ({"eval_return": self.evaluated[-1][1]} if self.evaluated else {})
 
-    def told(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Returns what is no array, as JSON."""
-        return {name: getattr(self, name) for name in TOLD}
+        return {name: getattr(self, name) for name in KEPT}
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Returns the arrays, by name."""
@@ -118,22 +118,22 @@ class RunProgress:
             ends: whether training ends here: of equal scores the end's is then the best, as its checkpoint is the last.
         """
         split = halves(episodes.episode_return.shape[1])
-        returns, choosing = map(_means, (episodes.episode_return, episodes.episode_return[:, split.choosing]))
+        returns, selection = map(_means, (episodes.episode_return, episodes.episode_return[:, split.selection]))
         lengths = np.asarray(np.mean(episodes.length, axis=1, dtype=np.float64))
         unknown = np.full_like(returns, np.nan)
-        judging = _means(episodes.episode_return[:, split.judging]) if split.held_out else unknown
+        held_out = _means(episodes.episode_return[:, split.held_out]) if split.unbiased else unknown
         self.played = self.step, episodes
-        self.note_score(float(choosing.mean()))
+        self.note_score(float(selection.mean()))
         before = -np.inf if self.best_score is None else self.best_score
         if self.score is not None and (self.score > before or (ends and self.score == before)):
             self.best_score, self.best_at = self.score, self.step
-        self.evaluated.append((self.step, returns, lengths, judging))
+        self.evaluated.append((self.step, returns, lengths, held_out))
         return {"eval_return": returns, "eval_length": lengths}
 
     @staticmethod
-    def of(told: dict[str, Any], arrays: dict[str, np.ndarray]) -> RunProgress:
+    def of(kept: dict[str, Any], arrays: dict[str, np.ndarray]) -> RunProgress:
         """Rebuilds the progress that these were read from."""
-        progress = RunProgress(**{name: told[name] for name in TOLD if name in told})
+        progress = RunProgress(**{name: kept[name] for name in KEPT if name in kept})
         curves = group(arrays, "curves")
         steps = curves.pop("eval_step", ())
         evals = [curves.pop(name) for name in EVALUATIONS if name in curves]
@@ -144,8 +144,8 @@ class RunProgress:
         progress.visits = arrays.get("visits")
         if evals:
             unknown = np.full_like(evals[0], np.nan)  # of a checkpoint from before there was a choice by halves
-            returns, lengths, judging = evals if len(evals) == len(EVALUATIONS) else (*evals, unknown)
-            rows = zip(map(int, steps), returns, lengths, judging, strict=True)
+            returns, lengths, held_out = evals if len(evals) == len(EVALUATIONS) else (*evals, unknown)
+            rows = zip(map(int, steps), returns, lengths, held_out, strict=True)
             progress.evaluated = list(rows)
         return progress
 

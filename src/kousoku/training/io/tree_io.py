@@ -7,8 +7,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from ...compiler.frontend.keys import is_key
 from ...core.errors import ConfigError
-from ...ops.trees import is_key, to_device
+from ...ops.trees import to_device
 
 Leaf = tuple[str, str, tuple[int, ...]]
 """(path, dtype in words, shape)."""

@@ -97,7 +97,7 @@ def learn(loop: TrainLoop, run: OngoingRun, job: TrainJob, kept: bytes) -> None:
                 _count_out_visits(run, job.population.size)
                 error = loop.error or observed_outside(job.population.env(0), run.state.slots)
                 if error is not None:
-                    job.stop.told, job.stop.error = True, error
+                    job.stop.requested, job.stop.error = True, error
             if progress.step < until:
                 progress.score = progress.score if progress.step == progress.since else None
                 _checkpoint(run, job)
@@ -173,7 +173,7 @@ def _evaluation(run: OngoingRun, job: TrainJob) -> dict[str, Any]:
     try:
         played = play(job, final_state(job, run.state), job.config.eval_episodes)
     except EnvError as error:
-        job.stop.told, job.stop.error = True, error
+        job.stop.requested, job.stop.error = True, error
         return {}
     return run.progress.add_evaluation(played, ends=run.progress.step >= job.config.steps)
 
@@ -186,11 +186,11 @@ def _tell(run: OngoingRun, job: TrainJob) -> None:
     if job.config.on_report is None:
         return
     try:
-        job.stop.told |= asks_to_stop(job.config.on_report(Report.of(run.progress)))
+        job.stop.requested |= asks_to_stop(job.config.on_report(Report.of(run.progress)))
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and job.stop.signal is not None:
             raise
-        job.stop.told, job.stop.error = True, error
+        job.stop.requested, job.stop.error = True, error
 
 
 def _failure(run: OngoingRun, job: TrainJob, sums: MetricSums, finite: np.ndarray) -> str | None:

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from ...compiler import HostKernel, address, host_may_call
-from ...ops.trees import is_key
+from ...compiler.frontend.keys import is_key
 from .host_programs import Acting, HostProgram, HostPrograms, act_shapes
 
 FEWEST_STEPS = 4

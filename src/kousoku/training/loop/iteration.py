@@ -21,7 +21,7 @@ from ...core.env import Env
 from ...core.errors import ConfigError
 from ...core.host import HostEnv
 from ...core.ours import is_ours
-from ...core.update_check import parts_of
+from ...core.update_check import returned_parts
 from ..metrics.metric_sums import MetricSums, Recording, add_iteration, end_block, zero_sums
 from ..population import is_leaf_number
 
@@ -90,10 +90,11 @@ def _first_iteration(
     keys = collector.keys(key, jnp.int32(0), collector.num_envs, None)
     kind = type(collector).__name__
     fix = "return three things: the state, what is learned from, and the steps"
-    collected, data, steps = parts_of(f"{kind}.collect", collector.collect(agent, slots, state, keys, None), 3, fix)
+    made = collector.collect(agent, slots, state, keys, None)
+    collected, data, steps = returned_parts(f"{kind}.collect", made, 3, fix)
     _check_steps(collector, steps)
     fix = "return three things: the state, sums of the metrics, and the number of updates"
-    metrics = parts_of(f"{kind}.learn", collector.learn(agent, collected, data, keys, None), 3, fix)[1]
+    metrics = returned_parts(f"{kind}.learn", collector.learn(agent, collected, data, keys, None), 3, fix)[1]
     of_steps, of_metrics = jax.eval_shape(lambda: (steps, metrics))
     sums = zero_sums(recording, env, of_steps, of_metrics, collector.iteration_steps == 1)
     return Shapes(dataclasses.replace(state, metrics=sums), data, steps)
@@ -135,7 +136,7 @@ def begin(
         agent_state = adopted(agent, agent_state, trained)
     made = collector.init(agent, agent_state, slots, key)
     fix = "return three things: the slots, what is carried from step to step, and the data"
-    slot, carry, data = parts_of(f"{type(collector).__name__}.init", made, 3, fix)
+    slot, carry, data = returned_parts(f"{type(collector).__name__}.init", made, 3, fix)
     return TrainState(agent_state, slot, carry, data, sums)
 
 

@@ -17,7 +17,7 @@ from ...collectors.streams import fold_in_each
 from ...core.agent import Agent
 from ...core.collector import TrainState
 from ...core.env import Env, Finite
-from ...core.errors import ConfigError, EnvError, RunWarning
+from ...core.errors import ConfigError, EnvError, RunWarning, error_line
 from ...core.model import TabularModel
 from ...core.record import RunRecord
 from ...ops.planning import reachable
@@ -109,7 +109,7 @@ def _first_slots(env_states: Any) -> Any:
 
 
 def episodes_at_end(config: TrainConfig, members: int) -> int:
-    """Returns how many episodes each member plays after training: as asked, and as many to judge by if one is chosen.
+    """Returns how many episodes each member plays after training: as asked, and as many held out if one is chosen.
 
     The members' episodes are split in halves then, of which one chooses; see `core.choice`.
     """
@@ -156,7 +156,7 @@ def collect(job: TrainJob, state: Any, progress: RunProgress, status: str, failu
         path=None if job.place is None else job.place.here,
         config=job.asked,
         facts=_facts(job, progress)
-        | {"status": status, "trouble": failure, "memory": provenance.memory(state)}
+        | {"status": status, "failure": failure, "memory": provenance.memory(state)}
         | _replay_buffer(job, state, progress),
         points=job.config.points,
         member_seed=population.seed,
@@ -177,11 +177,11 @@ def _evaluated(job: TrainJob, record: RunRecord, now: FinalState, progress: RunP
     """Returns the record with greedy episodes of every member, and the best one's as a film.
 
     The episodes of an evaluation on the way at this step, if there was one, are among them. A run that a program ended
-    early is judged by others: it was told of those, and may have chosen the moment by them.
+    early is evaluated by others: it was told of those, and may have chosen the moment by them.
     """
     step, played = progress.played or (-1, None)
     count = episodes_at_end(job.config, record.num_members)
-    if job.stop.told and record.facts["status"] == "interrupted":
+    if job.stop.requested and record.facts["status"] == "interrupted":
         episodes = play(job, now, count, unseen=True)
     elif played is not None and step == progress.step and played.length.shape[1] == count:
         episodes = played
@@ -198,8 +198,7 @@ def _film(job: TrainJob, now: FinalState, i: int) -> Film | None:
     try:
         return member_film(job.population, now, i)
     except Exception as error:  # the environment's code, or its library's, which may ask for a package or a display
-        said = (str(error).splitlines() or [""])[0]
-        warnings.warn(f"there is no film: {type(error).__name__}: {said}", RunWarning, stacklevel=2)
+        warnings.warn(f"there is no film: {error_line(error)}", RunWarning, stacklevel=2)
         return None
 
 

@@ -26,10 +26,10 @@ from ..guards.finite_check import FiniteCheck
 from ..guards.interrupt import StopRequest, stop_on_signals
 from ..guards.key_reuse import keys_unchecked
 from ..guards.memory_check import check_episodes, check_memory
-from ..guards.schedule_ends import tell_early_ends, tell_spent_rates
+from ..guards.schedule_ends import warn_early_ends, warn_spent_rates
 from ..guards.trace_check import check_not_traced
 from ..guards.transfers import check_transfers
-from ..guards.twin_settings import check_twin_settings
+from ..guards.twin_points import check_twin_points
 from ..io import checkpoints, compile_cache, files, folder_lock, provenance, run_folder, tree_io
 from ..io.checkpoints import Checkpoint
 from ..io.files import Location
@@ -81,7 +81,7 @@ def train(
     compile_cache.enable()
     told = {"begun_for": config.steps, **(told or {})}
     forget_changed_code(agent, env)
-    tell_early_ends(agent, told["begun_for"])
+    warn_early_ends(agent, told["begun_for"])
     agent = in_run(agent, told["begun_for"])
     check_host(agent, env, config)
     check_agent_fields(agent)
@@ -95,7 +95,7 @@ def train(
     check_episodes("eval_episodes", env, members, episodes_at_end(config, members))
     population = make_population(agent, envs, config)
     if resume is None:
-        check_twin_settings(env, env_config, config)
+        check_twin_points(env, env_config, config)
     _check_history(config, recording, env, members)
     loop = make_loop(agent, population, config)
     asked = config_json(agent, config, env_config) | told
@@ -103,12 +103,12 @@ def train(
         held = _held(stack, config, asked, resume)
         place = None if held is None else held.place
         saved = None if resume is None else _last_checkpoint(resume)
-        tell_spent_rates(agent, told["begun_for"], config.steps, config.sweep)
+        warn_spent_rates(agent, told["begun_for"], config.steps, config.sweep)
         if saved is not None and agent.learns_from.rounds_over_devices:
             loop, config = _as_before(saved.progress, loop, agent, population, config)
         run = _begin(loop, population.size, saved, begin_with)
         if resume is not None and saved is not None:
-            _tell_new_episodes(env, resume)
+            _warn_new_episodes(env, resume)
         run.progress.devices, run.progress.available = loop.devices, len(select_devices(config.devices))
         if place is not None:
             files.write_json(place.absolute / run_folder.CONFIG, asked)
@@ -130,7 +130,7 @@ def _adopting(begin_with: TrainedMember, agent: Agent, envs: Iterable[Env], conf
     return dataclasses.replace(config, init_from=begin_with.place, init_member=begin_with.number)
 
 
-def _tell_new_episodes(env: Env, place: Location) -> None:
+def _warn_new_episodes(env: Env, place: Location) -> None:
     """Warns that a run which is gone on with begins new episodes, where its environment is on the host."""
     if isinstance(env, HostEnv):
         why = f"{env.name} runs on the host, whose state no checkpoint holds"
@@ -174,7 +174,7 @@ def _held(
         except FileNotFoundError:
             return files.GONE
 
-    stack.enter_context(files.refusals_told(place, what_is_left))
+    stack.enter_context(files.refusals_explained(place, what_is_left))
     held.append(stack.enter_context(folder_lock.locked(place.here)))
     return held[0]
 
@@ -220,13 +220,13 @@ def _begin(loop: TrainLoop, members: int, saved: Checkpoint | None, begin_with: 
     if saved is None:
         progress = RunProgress(started=datetime.now(UTC).isoformat(timespec="seconds"))
         return OngoingRun(state, progress, finite_check, drain)
-    _tell_versions(saved.versions)
+    _warn_other_versions(saved.versions)
     saved.progress.resumed_at.append(saved.progress.step)
     restored = saved.state(state, members)
     return OngoingRun(restored, saved.progress, finite_check, drain, saved=saved.progress.step)
 
 
-def _tell_versions(made_by: dict[str, str]) -> None:
+def _warn_other_versions(made_by: dict[str, str]) -> None:
     """Warns where other code made the checkpoint, or the same in other surroundings: bits may differ from there on.
 
     Those of earlier versions do not tell all of it.

@@ -57,9 +57,9 @@ class Recording:
     """The metrics to record.
 
     Attributes:
-        returns: return and length of finished episodes, reward per step: a few numbers a member.
+        returns: return and length of finished episodes, reward per step: a few numbers per member.
         metrics: the mean of every scalar that an agent's update returns.
-        visits: how often each state and action was visited, one table a member over the whole run.
+        visits: how often each state and action was visited, one table per member over the whole run.
         q_values: the agent's table at every report.
         info: means of the scalars in the environment's info.
     """
@@ -242,16 +242,16 @@ def add_iteration(
 
 def _values(sums: MetricSums, steps: Steps) -> dict[str, Any]:
     """Returns what the steps of an iteration add to the sums, by name; None where that is not recorded."""
-    told = steps.end.told
+    ended = steps.end.ended_whole
 
     def of(so_far: Any, values: Any) -> Any:
-        return None if so_far is None else sum_of(jnp.asarray(values).astype(so_far.dtype), told.ndim)
+        return None if so_far is None else sum_of(jnp.asarray(values).astype(so_far.dtype), ended.ndim)
 
     return {
         "steps": steps.taken,
-        "episodes": of(sums.episodes, told),
-        "return_sum": of(sums.return_sum, jnp.where(told, steps.end.episode_return, 0.0)),
-        "length_sum": of(sums.length_sum, jnp.where(told, steps.end.length, 0)),
+        "episodes": of(sums.episodes, ended),
+        "return_sum": of(sums.return_sum, jnp.where(ended, steps.end.episode_return, 0.0)),
+        "length_sum": of(sums.length_sum, jnp.where(ended, steps.end.length, 0)),
         "reward_sum": of(sums.reward_sum, steps.reward),
         **_compared(sums, steps),
         "info_sum": None if sums.info_sum is None else jax.tree.map(of, sums.info_sum, steps.info),
@@ -263,9 +263,9 @@ def _compared(sums: MetricSums, steps: Steps) -> dict[str, Any]:
     """Returns what the whole episodes that ended add to the sums of estimates and of what followed."""
     if sums.compared_states is None or steps.estimates is None:
         return {"compared_states": None, "estimate_sum": None, "followed_sum": None}
-    told, compared = steps.end.told, steps.estimates
+    ended, compared = steps.end.ended_whole, steps.estimates
     each = {"compared_states": compared.states, "estimate_sum": compared.estimate, "followed_sum": compared.followed}
-    added = {name: sum_of(jnp.where(told, values, 0.0), told.ndim) for name, values in each.items()}
+    added = {name: sum_of(jnp.where(ended, values, 0.0), ended.ndim) for name, values in each.items()}
     return added | {"compared_states": added["compared_states"].astype(jnp.int32)}
 
 

@@ -1,4 +1,4 @@
-"""Settings of a sweep that are chosen by their numbers."""
+"""Sweep points of a sweep that are chosen by their numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..core.errors import ConfigError, check_keys, is_number
 from .text import plain
 
 Points = Sequence[Mapping[str, float]]
-"""The settings of a run's sweep."""
+"""The sweep points of a run's sweep."""
 
 
 def values_by_name(where: Mapping[str, Any], named: Mapping[str, Sequence[Points]]) -> dict[str, Sequence[float]]:
@@ -18,7 +18,7 @@ def values_by_name(where: Mapping[str, Any], named: Mapping[str, Sequence[Points
 
     Args:
         where: a value, or several, by the name of a swept number.
-        named: the settings of all runs, by name.
+        named: the sweep points of all runs, by name.
 
     Raises:
         ConfigError: for what is not by name, a name that no run has swept, what is no number, or a value that no run
@@ -38,13 +38,13 @@ def values_by_name(where: Mapping[str, Any], named: Mapping[str, Sequence[Points
     for name, given in values.items():
         if isinstance(given, str) or not isinstance(given, Sequence) or not given or not all(map(is_number, given)):
             raise ConfigError("where", f"{name}: {given!r}", "give a number, or a list of numbers")
-        if nowhere := [x for x in given if not any(_is_among(x, there) for there in swept[name].values())]:
-            raise _not_there(name, nowhere, swept[name])
+        if missing := [x for x in given if not any(_is_among(x, there) for there in swept[name].values())]:
+            raise _not_there(name, missing, swept[name])
     return values
 
 
 def chosen_points(name: str, points: Points, chosen: Mapping[str, Sequence[float]]) -> list[int]:
-    """Returns which settings of a run take part.
+    """Returns which sweep points of a run take part.
 
     Raises:
         ConfigError: if none does.

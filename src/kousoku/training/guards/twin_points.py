@@ -1,4 +1,4 @@
-"""Check that the settings of a sweep differ to the program, which has most numbers in float32."""
+"""Check that the points of a sweep differ to the program, which has most numbers in float32."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..config import TrainConfig
 from ..env_numbers import env_maker, reader
 
 
-def check_twin_settings(env: Env, env_config: Mapping[str, Any], config: TrainConfig) -> None:
+def check_twin_points(env: Env, env_config: Mapping[str, Any], config: TrainConfig) -> None:
     """Refuses a sweep of which two values are one to the program; runs that have been made may have such.
 
     Args:

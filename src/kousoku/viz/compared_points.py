@@ -1,4 +1,4 @@
-"""Settings of runs as they are compared: which environment each is on, and how it is called."""
+"""Sweep points of runs as they are compared: which environment each is on, and how it is called."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core.errors import is_number
 from ..core.sweep_names import of_agent, of_env
-from .text import plain, rows, setting, well_formed
+from .text import plain, point_words, rows, well_formed
 
 Defaults = Callable[[str], Mapping[str, Any]]
 """Options by default, by their names, of an environment's id."""
@@ -21,7 +21,7 @@ def no_defaults(id: str) -> Mapping[str, Any]:
 
 
 def env_key(env: Mapping[str, Any], point: Mapping[str, float], defaults: Defaults) -> str:
-    """Returns the environment of a setting as text that is equal where a run of its own has the same numbers."""
+    """Returns the environment of a sweep point as text that is equal where a run of its own has the same numbers."""
     part = "options" if env.get("registered", True) else "fields"
     given = (env.get(part) or {}) | of_env(point)
     at = {name: _as_told(value) for name, value in given.items()}
@@ -43,7 +43,7 @@ def _wrappers(wrap: Any) -> list[str]:
 
 
 def env_words(env: Mapping[str, Any], point: Mapping[str, float]) -> str:
-    """Returns the environment of a setting as it is shown: its id, and what it was given."""
+    """Returns the environment of a sweep point as it is shown: its id, and what it was given."""
     given = (env.get("options") or {}) | of_env(point)
     options = ", ".join(f"{name} {_on_a_line(value)}" for name, value in rows("", given) if name)
     return well_formed(f"{plain(env.get('id'))}" + (f" ({options})" if options else ""))
@@ -55,13 +55,13 @@ def _on_a_line(value: str) -> str:
     return value if len(lines) == 1 else f"of {len(lines)} x {max(map(len, lines))}"
 
 
-def setting_label(name: str, point: Mapping[str, float], points: Sequence[Mapping[str, float]]) -> str:
-    """Returns how a setting of a run is shown: with its numbers, where others of the run are on its environment."""
+def point_label(name: str, point: Mapping[str, float], points: Sequence[Mapping[str, float]]) -> str:
+    """Returns how a sweep point of a run is shown: with its numbers, where others of the run are on its environment."""
     if sum(of_env(other) == of_env(point) for other in points) == 1:
         return well_formed(name)
-    return well_formed(f"{name}: {setting(_varied(of_agent(point), points), map(of_agent, points))}")
+    return well_formed(f"{name}: {point_words(_varied(of_agent(point), points), map(of_agent, points))}")
 
 
 def _varied(point: Mapping[str, float], points: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Returns the numbers of a setting in which settings differ."""
+    """Returns the numbers of a sweep point in which sweep points differ."""
     return {name: value for name, value in point.items() if any(other.get(name) != value for other in points)}
