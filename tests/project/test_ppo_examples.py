@@ -95,7 +95,7 @@ def test_the_loss_by_hand_is_the_librarys(load):
     fresh, value = jnp.zeros((20, 5), bool), timed.target - timed.advantage
     samples = Samples(timed.obs, timed.action, timed.log_prob, fresh, value, timed.advantage, timed.target)
     flat = flat_time(samples)
-    flat = eqx.tree_at(lambda s: s.advantage, flat, agent.weigh(flat.advantage))
+    flat = eqx.tree_at(lambda s: s.advantage, flat, agent.normalised_advantages(flat.advantage))
     expected, metrics = agent.loss(network, flat, (), agent.init(spec, jax.random.key(0)))
     assert 0.05 < metrics["clipfrac"] < 0.95
     assert float(module.loss(params, old, settings)) == pytest.approx(float(expected), rel=1e-5)

@@ -1,36 +1,22 @@
-"""One word, one thing: no name stands for two classes, refused words stay away, docstrings have one form."""
+"""One word, one thing: no name stands for two things, and refused words stay away."""
 
 import ast
 import re
 from collections import defaultdict
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
 
-from sources import tree_of
-
-ROOT = Path(__file__).parents[2]
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-Node = ast.Module | ast.ClassDef | Function | ast.arg
-
-
-@cache
-def nodes() -> list[tuple[Path, Node]]:
-    """Returns modules, classes, functions and arguments of the code, each with its file."""
-    paths = sorted((ROOT / "src").rglob("*.py"))
-    trees = ((path.relative_to(ROOT), tree_of(path)) for path in paths)
-    return [(path, node) for path, tree in trees for node in ast.walk(tree) if isinstance(node, Node)]
-
+import pytest
+from sources import ROOT, Function, documented, files_below, nodes_of, place, text_of, tree_of
 
 REFUSED = {
-    "apart": "what is done or measured: copied, split, the distance",
+    "apart": "what is done or measured: split, the distance, the error",
     "blank": "undefined",
     "crowd": "self_contacts",
     "decisive": "trace_affecting_config",
-    "descend": "apply_gradients",
-    "elementary": "libm",
-    "hoist": "split_randomness",
-    "judged": "evaluate_actions",
-    "learner": "agent, or TrainState for its state",
+    "hoist hoisted": "split_randomness",
+    "judge judged judges judging": "evaluate_actions, outcome, or held_out",
+    "learner learners": "agent, or TrainState for its state",
     "ledger": "RunProgress",
     "lived": "FinalState",
     "nowhere": "ZERO3",
@@ -41,18 +27,24 @@ REFUSED = {
     "sick": "non_finite",
     "somewhere": "any_lane",
     "sound": "finite",
-    "tally": "MetricSums",
+    "tally tallies": "MetricSums",
+    "trouble": "failure",
     "unturned": "IDENTITY",
-    "wander": "random_rollout",
-    "weighed": "normalise_advantages",
+    "wander wandered wanders": "random_rollout",
+    "weighed": "weighted, or normalise_advantages",
     "worth_together": "agents_per_vmap",
 }
-"""Words that no module, class, function or argument has in its name, and what to say instead."""
+"""Words that no name has: of a module, a class, a function, an argument, a constant, a local; what to say instead."""
+
+IN_SENTENCES = ("apart", "judge", "judged", "judges", "nowhere", "seldom", "somewhere", "sound", "trouble")
+"""Words of plain English that the names of tests may have, as these are sentences."""
 
 REFUSED_CLASSES = {
     "Blank": "Undef",
     "Closed": "Drained",
     "Cone": "EllipticCone",
+    "Figure": "HeadlineNumber",
+    "Follows": "NextActions",
     "Grip": "body_jacobian",
     "Guard": "FiniteCheck",
     "Hold": "Quadratic",
@@ -68,12 +60,19 @@ REFUSED_CLASSES = {
     "Rub": "Huber",
     "Six": "SpatialVec",
     "Swing": "rne_derivative",
+    "Told": "what is told: MeanInterval",
+    "Verdict": "StepOutcome",
 }
 
 REFUSED_IN = {
+    "src/kousoku/agents": {"weigh": "normalise_advantages, or weighted", "descend": "apply_gradients"},
+    "src/kousoku/compiler": {"elementary": "libm"},
+    "src/kousoku/envs": {"gang": "group", "gangs": "groups"},
     "src/kousoku/nn": {"memory": "carry", "start": "initial_carry"},
+    "src/kousoku/physics": {"gang": "group", "gangs": "groups", "held": "stop_gradient"},
+    "src/kousoku/training": {"choosing": "selection"},
     "src/kousoku/training/evaluation": {"memory": "carry"},
-    "src/kousoku/viz": {"lane": "member", "lanes": "members"},
+    "src/kousoku/viz": {"lane": "member", "lanes": "members", "choosing": "selection"},
 }
 """Words that are refused in some rooms only: elsewhere they are the right ones for something else."""
 
@@ -83,31 +82,14 @@ REFUSED_AS_TEXT = {"lane": "member, or slot", "lanes": "members, or slots"}
 FORMER_NAMES = ("src/kousoku/core/synonyms.py", "src/kousoku/training/io/former_")
 """Files whose text names what had another name before."""
 
-NO_VERBS = """
-    Actions Agents Always Arguments Arms Arrays As Axes Backgrounds Bodies Bytes Codes Columns Devices Directions Edges
-    Environments Forces Frames Functions Images Indices Iterations Its Keys Lanes Limits Lines Means Members Metrics
-    Numbers Observations Operations Options Parts Pictures Points Positions Powers Properties Quantities Rollouts
-    Rotations Samples Scalars Seconds Settings Shapes Spaces States Steps Statistics Terms This Thus Tables Trajectories
-    Transitions Units Values Versions Vertices Weights Words Zeros
-"""
-"""Words that end in s as such verbs do, but are none."""
-
-PLURALS = """
-    Backups Bins Constraints Convolutions Divers Elements Episodes Facts Features Flags Heads Ids Mechanics Minibatches
-    Moments Pixels Places Residuals Results Rewards Rivers Rows Rules Scenes Scores Sums Targets Vectors Windows
-"""
-"""Nouns that end in s as verbs do, and some of them are such as well: a class may begin with one."""
-
-PREDICATES = ("Gives whether", "Says whether", "Shows whether", "Tells whether")
-"""Beginnings of docstrings for which there is one form: "Returns whether"."""
-
-NO_NOUNS = """
-    About Above Across After Against Along Among Around At Before Behind Below Beneath Beside Between Beyond By Down
-    During For From How If In Inside Into Of Off On Onto Out Outside Over Per Since So Than That Through Throughout To
-    Toward Towards Under Until Up Upon Via What Whatever When Whenever Where Whether Which While Who Whoever Whom Whose
-    Why With Within Without
-"""
-"""Prepositions and question words: a docstring that begins with one does not say what the thing is."""
+WORDS = {word: use for words, use in REFUSED.items() for word in words.split()}
+ANY = re.compile("|".join(sorted(WORDS, key=len, reverse=True)), re.IGNORECASE)
+TEXT = r'"(?:\\.|[^"\\\n])*"' r"|'(?:\\.|[^'\\\n])*'"
+NO_NAMES = {
+    "py": re.compile(rf'"""(?:\\.|[^\\])*?"""|{TEXT}|#[^\n]*'),
+    "ts": re.compile(rf"{TEXT}|`(?:\\.|[^`\\])*`|//[^\n]*|/\*(?s:.*?)\*/"),
+}
+"""Texts and comments, by a file's ending."""
 
 
 def spelled(name: str) -> str:
@@ -115,116 +97,154 @@ def spelled(name: str) -> str:
     return f"_{re.sub(r'(?<=[a-z0-9])(?=[A-Z])', '_', name).lower().strip('_')}_"
 
 
-def names(path: Path, node: Node) -> tuple[str, ...]:
-    """Returns the name of a class, a function or an argument; of a module also its folder's."""
-    if isinstance(node, ast.Module):
-        return (path.stem, path.parent.name)
-    return (node.arg if isinstance(node, ast.arg) else node.name,)
+def names_with_refused_words(path: Path) -> Iterator[tuple[int, str, str]]:
+    """Finds names in a file, its own and those within: (line, name, word)."""
+    yield from ((1, path.stem, word) for word in WORDS if f"_{word}_" in spelled(path.stem))
+    text = text_of(path)
+    if not ANY.search(text):
+        return
+    code = NO_NAMES[path.suffix[1:]].sub(lambda match: "\n" * match[0].count("\n"), text)
+    for match in ANY.finditer(code):
+        before, after = re.search(r"\w*\Z", code[: match.start()]), re.match(r"\w*", code[match.end() :])
+        name, word = f"{before[0] if before else ''}{match[0]}{after[0] if after else ''}", match[0].lower()
+        if f"_{word}_" in spelled(name) and not (name.startswith("test_") and word in IN_SENTENCES):
+            yield code.count("\n", 0, match.start()) + 1, name, word
 
 
-def place(path: Path, node: Node) -> str:
-    """Returns file and line, and the name that stands there."""
-    return f"{path}:{getattr(node, 'lineno', 1)}: {names(path, node)[0]}"
-
-
-def first_word(node: Node) -> str:
-    """Returns the first word of a docstring; nothing without one."""
-    text = "" if isinstance(node, ast.arg) else ast.get_docstring(node) or ""
-    return text.split()[0].rstrip(".,:;") if text else ""
-
-
-def is_property(function: Function) -> bool:
-    """Tells whether it is read like an attribute, so that its docstring is a noun."""
-    return any(ast.unparse(decorator).endswith(("property", ".setter")) for decorator in function.decorator_list)
-
-
-def is_verb(word: str) -> bool:
-    """Tells whether a word is a verb of the third person, as far as its letters say."""
-    return bool(re.fullmatch(r"[A-Z][a-z]*[a-rt-z]s", word)) and word not in NO_VERBS.split()
+def own_names(path: Path) -> Iterator[tuple[int, str]]:
+    """Finds the names that a file of Python gives: (line, name)."""
+    yield from ((1, part) for part in (path.stem, path.parent.name))
+    for node in nodes_of(path):
+        if isinstance(node, ast.ClassDef | Function):
+            yield node.lineno, node.name
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id if isinstance(node, ast.Name) else node.attr
 
 
 def test_no_two_public_classes_share_a_name():
     homes = defaultdict(list)
-    for path, node in nodes():
+    for path, node in documented():
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             homes[node.name].append(f"{path}:{node.lineno}")
     twice = [f"{' and '.join(places)}: {name}; rename one" for name, places in homes.items() if len(places) > 1]
     assert not twice, "\n".join(twice)
 
 
-def test_refused_words_are_in_no_names():
-    found = []
-    for path, node in nodes():
-        here = {
-            word: use for room, pairs in REFUSED_IN.items() if path.is_relative_to(room) for word, use in pairs.items()
-        }
-        for name in names(path, node):
-            text = spelled(name)
-            found += [
-                f"{place(path, node)} has the word {word!r}; use {use}"
-                for word, use in (REFUSED | here).items()
-                if f"_{word}_" in text
-            ]
-        if isinstance(node, ast.ClassDef) and node.name in REFUSED_CLASSES:
-            found.append(f"{place(path, node)} is the name of a class; use {REFUSED_CLASSES[node.name]}")
+def imported_elsewhere() -> Iterator[tuple[str, Path]]:
+    """Finds the functions that other rooms import by their bare names: (name, file that they come from)."""
+    paths = files_below("src", "py")
+    homes = {(path, node.name) for path in paths for node in tree_of(path).body if isinstance(node, Function)}
+    for path in paths:
+        for node in nodes_of(path):
+            if isinstance(node, ast.ImportFrom):
+                folder = ROOT / "src" if not node.level else path.parents[node.level - 1]
+                origin = folder.joinpath(*(node.module or "").split("."))
+                for home in (origin.with_suffix(".py"), origin / "__init__.py"):
+                    if room(home) != room(path):
+                        yield from ((each.name, home) for each in node.names if (home, each.name) in homes)
+
+
+def room(path: Path) -> str:
+    """Returns the package below `kousoku` that a file is in."""
+    return "/".join(path.relative_to(ROOT / "src").with_suffix("").parts[:2])
+
+
+def test_no_two_functions_that_other_rooms_import_share_a_name():
+    homes = defaultdict(set)
+    for name, home in imported_elsewhere():
+        homes[name].add(str(home.relative_to(ROOT)))
+    homes.pop("train")  # the front door has the name of what lies behind it
+    twice = [f"{' and '.join(sorted(places))}: {name}; rename one" for name, places in homes.items() if len(places) > 1]
+    assert not twice, "\n".join(twice)
+
+
+def test_no_function_is_written_twice():
+    """A method may be as another class's if it is short: agents and environments are read beside a page of a book."""
+    homes = defaultdict(list)
+    for path, node in documented():
+        if isinstance(node, Function):
+            statements = node.body[bool(ast.get_docstring(node)) :] or node.body
+            lines = text_of(ROOT / path).splitlines()[statements[0].lineno - 1 : statements[-1].end_lineno]
+            body = "".join("".join(lines).split())
+            if len(body) > (150 if node.col_offset else 80):
+                homes[body].append(f"{path}:{node.lineno}: {node.name}")
+    twice = [" and ".join(places) + "; keep one" for places in homes.values() if len(places) > 1]
+    assert not twice, "\n".join(twice)
+
+
+@pytest.mark.parametrize(
+    ("folder", "ending"), [("src", "py"), ("tests", "py"), ("tools", "py"), ("examples", "py"), ("viewer/src", "ts")]
+)
+def test_refused_words_are_in_no_names(folder, ending):
+    found = {
+        (path, name): f"{path.relative_to(ROOT)}:{line}: {name} has the word {word!r}; use {WORDS[word]}"
+        for path in files_below(folder, ending)
+        for line, name, word in names_with_refused_words(path)
+    }
+    assert not found, "\n".join(found.values())
+
+
+@pytest.mark.parametrize("where", REFUSED_IN)
+def test_words_that_are_refused_in_a_room_are_in_none_of_its_names(where):
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {name} has the word {word!r}; use {use}"
+        for path in files_below(where, "py")
+        for line, name in own_names(path)
+        for word, use in REFUSED_IN[where].items()
+        if f"_{word}_" in spelled(name)
+    ]
     assert not found, "\n".join(found)
+
+
+def test_refused_names_of_classes_are_not_given():
+    found = [
+        f"{path}:{node.lineno}: {node.name}; use {REFUSED_CLASSES[node.name]}"
+        for path, node in documented()
+        if isinstance(node, ast.ClassDef) and node.name in REFUSED_CLASSES
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_told_is_no_name_that_users_see():
+    found = [
+        f"{path}:{child.lineno}: {node.name}.{name}; say what it is"
+        for path, node in documented()
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+        for child in node.body
+        if "_told_" in spelled(name := attribute(child)) and not name.startswith("_")
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_what_warns_says_so():
+    found = [
+        f"{place(path, node)}; use warn_..."
+        for path, node in documented()
+        if isinstance(node, Function) and node.name.lstrip("_").startswith("tell_") and "training" in path.parts
+    ]
+    assert not found, "\n".join(found)
+
+
+def attribute(statement: ast.stmt) -> str:
+    """Returns the field or method that a statement of a class's body makes; nothing where it makes none."""
+    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+        return statement.target.id
+    return statement.name if isinstance(statement, Function) else ""
 
 
 def test_refused_words_are_in_no_text_that_is_a_name():
     found = []
-    for path in (path.relative_to(ROOT) for path in sorted((ROOT / "src").rglob("*.py"))):
-        if path.is_relative_to("src/kousoku/compiler") or str(path).startswith(FORMER_NAMES):
+    for path in files_below("src", "py"):
+        here = str(path.relative_to(ROOT))
+        if here.startswith(("src/kousoku/compiler/", *FORMER_NAMES)):
             continue
         found += [
-            f"{path}:{node.lineno}: {node.value!r} has the word {word!r}; use {use}"
-            for node in ast.walk(tree_of(ROOT / path))
+            f"{here}:{node.lineno}: {node.value!r} has the word {word!r}; use {use}"
+            for node in nodes_of(path)
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier()
             for word, use in REFUSED_AS_TEXT.items()
             if f"_{word}_" in spelled(node.value)
         ]
-    assert not found, "\n".join(found)
-
-
-def test_docstrings_of_functions_begin_with_a_verb():
-    found = [
-        f"{place(path, node)} begins with {word!r}; use a verb, such as 'Returns', 'Refuses' or 'Applies'"
-        for path, node in nodes()
-        if isinstance(node, Function) and (word := first_word(node)) and not is_verb(word) and not is_property(node)
-    ]
-    assert not found, "\n".join(found)
-
-
-def test_docstrings_of_predicates_begin_alike():
-    found = [
-        f"{place(path, node)} begins with '{first_word(node)} whether'; use 'Returns whether'"
-        for path, node in nodes()
-        if isinstance(node, Function) and (ast.get_docstring(node) or "").startswith(PREDICATES)
-    ]
-    assert not found, "\n".join(found)
-
-
-def test_docstrings_of_properties_begin_with_no_verb():
-    found = [
-        f"{place(path, node)} begins with {word!r}; say what it is, such as 'The number of rows' or 'Whether it ended'"
-        for path, node in nodes()
-        if isinstance(node, Function) and is_property(node) and is_verb(word := first_word(node))
-    ]
-    assert not found, "\n".join(found)
-
-
-def test_docstrings_of_classes_and_modules_begin_with_a_noun():
-    found = [
-        f"{place(path, node)} begins with {word!r}; use a noun: say what it is"
-        for path, node in nodes()
-        if isinstance(node, ast.ClassDef | ast.Module) and (word := first_word(node)) in NO_NOUNS.split()
-    ]
-    assert not found, "\n".join(found)
-
-
-def test_docstrings_of_classes_begin_with_no_verb():
-    found = [
-        f"{place(path, node)} begins with {word!r}; use a noun, such as 'An array in memory' or 'The facts of ...'"
-        for path, node in nodes()
-        if isinstance(node, ast.ClassDef) and is_verb(word := first_word(node)) and word not in PLURALS.split()
-    ]
     assert not found, "\n".join(found)
