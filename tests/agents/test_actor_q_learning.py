@@ -85,7 +85,7 @@ def test_probes(name):
 
 ALPHA = 0.5
 OF_UNIT = 0.1
-"""The standard std in the unit box of the normal policy of this entropy."""
+"""The standard deviation in the unit box of the normal policy of this entropy."""
 ENTROPY = 0.5 * math.log(2 * math.pi * math.e * OF_UNIT**2)
 
 

@@ -19,6 +19,7 @@ from kousoku.cli.train import _hyper_parameters
 from kousoku.core.errors import ConfigError
 from kousoku.core.spaces import Box, Discrete
 from kousoku.envs import ENVS
+from kousoku.ops.schedules import Linear
 from kousoku.training.config import TrainConfig
 from kousoku.training.presets import Preset, presets
 
@@ -137,8 +138,9 @@ def test_none_of_several_numbers_is_an_empty_tuple_unless_none_is_the_default(wo
 
 
 def small(id, options):
-    """Returns an agent with a network that is made quickly."""
-    return make_agent(id, **{"hidden": (2,), "init": "lecun_normal"} | EXPERT.get(id, {}) | options)
+    """Returns an agent with a network that is made quickly, and of which options are set, also those not shown."""
+    agent = make_agent(id, **{"hidden": (2,), "init": "lecun_normal"} | EXPERT.get(id, {}))
+    return replace(agent, network=replace(agent.network, **options))
 
 
 def initial_state(id, options, spec):
@@ -179,6 +181,35 @@ def test_options_of_a_network_are_shown_unless_they_are_refused_or_change_nothin
 
 
 @pytest.mark.parametrize(
+    ("id", "name", "value", "usual"),
+    [
+        ("dqn", "recurrent_size", 3, None),
+        ("apg", "recurrent_size", 3, None),
+        ("pqn", "num_atoms", 7, 51),
+        ("iql", "num_atoms", 7, 101),
+        ("td3", "init_std", 0.5, None),
+        ("bc", "num_critics", 3, 2),
+        ("dagger", "critic_hidden", (3,), None),
+    ],
+)
+def test_an_option_that_would_change_nothing_is_refused_unless_it_is_as_it_was(id, name, value, usual):
+    with pytest.raises(ConfigError, match=rf"{name}: got .*; {id} has no part that it could change; leave it out"):
+        make_agent(id, **{name: value})
+    default = getattr(AGENTS.options(id)["network"].default, name)
+    assert usual is None or default == usual
+    make_agent(id, **{name: default})
+
+
+class Steep(Linear):
+    """A schedule of one's own."""
+
+
+@pytest.mark.parametrize("schedule", [Steep(1.0, 0.1, 100), Linear(1.0, 0.1, 100)], ids=["own", "ours"])
+def test_a_default_that_the_shell_has_no_word_for_is_shown_as_it_is(schedule):
+    assert as_typed(schedule) == ("linear:1.0:0.1:100" if type(schedule) is Linear else str(schedule))
+
+
+@pytest.mark.parametrize(
     ("agent", "env", "flag", "value", "reason"),
     [
         ("dqn", "CartPole-v1", "--recurrent", "gru", "recurrent: got 'gru'; leave it out, or use 'pqn'"),
@@ -211,6 +242,7 @@ def test_an_option_that_an_agent_refuses_is_not_shown_and_is_refused_with_its_re
             "'--noisi'; `kousoku sweep ppo CartPole-v1 --help` shows all",
         ),
         (["train", "ppo", "CartPole-v1", "--learning-rat", "1"], "'--learning-rat'; did you mean '--learning-rate'?"),
+        (["train", "dqn", "CartPole-v1", "--recurent", "gru"], "'--recurent'; `kousoku train dqn CartPole-v1 --help`"),
         (["view", "--zzz"], "'--zzz'; known: --film, --episodes, --out, "),
     ],
 )

@@ -18,7 +18,7 @@ REFUSED = {
     r"unlearnt": "not learned",
     r"\d+(?:\.\d+)? us": "µs",
     r"Nm": "N m",
-    r"(?<![\d.,-] )(?<![\d.,-])[1-9]\d{0,2}(?: \d{3})+(?! ?[\d.])": "commas between thousands, as in 10,000",
+    r"(?<![\d.,-] )(?<![\d.,-])[1-9]\d{0,2}(?: 000)+(?! ?[\d.])": "commas between thousands, as in 10,000",
 }
 """Spellings, and those in their place."""
 

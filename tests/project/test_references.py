@@ -90,9 +90,12 @@ def holds(path: Path, name: str) -> bool:
     return name in words_of(path) or (path.stem == "__init__" and (below.is_dir() or below.with_suffix(".py").exists()))
 
 
+FIX = "mend it, or put another library's name into LIBRARIES or ELSEWHERE"
+
+
 def test_names_in_docstrings_are_there():
     found = [
-        f"{place(path, node)}: there is no {name!r}"
+        f"{place(path, node)}: there is no {name!r}; {FIX}"
         for path, node, text in docstrings()
         for name in REFERENCE.findall(text)
         if not is_there(name, words_of(ROOT / path))
@@ -107,7 +110,7 @@ def test_names_on_pages_are_there():
         code = frozenset(re.findall(r"\w+", "\n".join(BLOCK.findall(text_of(page)))))
         prose = BLOCK.sub("", text_of(page))
         found += [
-            f"{page.relative_to(ROOT)}: there is no {name!r}"
+            f"{page.relative_to(ROOT)}: there is no {name!r}; {FIX}"
             for name in REFERENCE.findall(prose)
             if not is_there(name, code)
         ]

@@ -67,9 +67,8 @@ REFUSED_CLASSES = {
 REFUSED_IN = {
     "src/kousoku/agents": {"weigh": "normalise_advantages, or weighted", "descend": "apply_gradients"},
     "src/kousoku/compiler": {"elementary": "libm"},
-    "src/kousoku/envs": {"gang": "group", "gangs": "groups"},
     "src/kousoku/nn": {"memory": "carry", "start": "initial_carry"},
-    "src/kousoku/physics": {"gang": "group", "gangs": "groups", "held": "stop_gradient"},
+    "src/kousoku/physics": {"held": "stop_gradient"},
     "src/kousoku/training": {"choosing": "selection"},
     "src/kousoku/training/evaluation": {"memory": "carry"},
     "src/kousoku/viz": {"lane": "member", "lanes": "members", "choosing": "selection"},

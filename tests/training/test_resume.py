@@ -501,24 +501,24 @@ def test_another_configuration_of_jax_is_told_and_former_checkpoints_do_not_know
     jax.config.update(name, value)
     try:
         with pytest.warns(RunWarning, match=rf"made by other versions \({told}\): bits may differ"):
-            train._tell_versions(versions)
-        train._tell_versions(provenance.versions())
+            train._warn_other_versions(versions)
+        train._warn_other_versions(provenance.versions())
     finally:
         jax.config.update(name, before)
-    train._tell_versions(versions)
+    train._warn_other_versions(versions)
 
 
 def test_kernels_that_were_switched_since_are_told():
     versions = provenance.made_by()
     with ks.use_kernels(False), pytest.warns(RunWarning, match=r"\(kernels on, here off\)"):
-        train._tell_versions(versions)
+        train._warn_other_versions(versions)
 
 
 def test_another_device_is_told():
     versions = provenance.made_by()
     assert versions["device"] == "cpu"
     with pytest.warns(RunWarning, match=r"\(device gpu \(NVIDIA H100\), here cpu\)"):
-        train._tell_versions(versions | {"device": "gpu (NVIDIA H100)"})
+        train._warn_other_versions(versions | {"device": "gpu (NVIDIA H100)"})
 
 
 @pytest.mark.full("covered")

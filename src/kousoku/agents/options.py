@@ -28,6 +28,9 @@ from . import AGENTS
 from .exploration import EXPLORATIONS, Exploration
 from .ids import AgentId
 
+REFUSED_LATER = ("policy", "recurrent")
+"""Options that an agent refuses with its reason when it is to begin, as that may depend on the environment."""
+
 
 def make_agent(id: AgentId | str, **options: Any) -> Agent:
     """Makes an agent by id.
@@ -56,9 +59,11 @@ def make_agent(id: AgentId | str, **options: Any) -> Agent:
     else:
         check_keys(f"option of {id}", nested, known)
     try:
-        return AGENTS.make(id, **own)
+        agent = AGENTS.make(id, **own)
     except TypeError as error:
         raise ConfigError(f"options of {id}", options, str(error)) from error
+    _check_used(id, nested, known)
+    return agent
 
 
 def option_names(id: str) -> list[str]:
@@ -82,6 +87,18 @@ def used_options(id: str) -> list[str]:
     """
     unused = getattr(AGENTS.factory(id), "unused_options", ())
     return [name for name in option_names(id) if name not in unused]
+
+
+def _check_used(id: str, nested: Mapping[str, Any], known: Mapping[str, inspect.Parameter]) -> None:
+    """Refuses what an agent's network has no part for, where the agent itself has not; defaults are no matter.
+
+    Raises:
+        ConfigError: naming the option.
+    """
+    unused = getattr(AGENTS.factory(id), "unused_options", ())
+    for name, value in nested.items():
+        if name in unused and name not in REFUSED_LATER and value != getattr(known["network"].default, name):
+            raise ConfigError(name, value, f"{id} has no part that it could change; leave it out")
 
 
 def hyper_parameters(agent: Agent) -> list[str]:

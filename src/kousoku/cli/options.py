@@ -132,13 +132,12 @@ def parse(command: str, description: str, options: Sequence[Option], words: Sequ
         ConfigError: for an unknown option, one that is given twice, a missing value, or one word too many.
     """
     options = [*options, OWN_CODE]
-    flags = [option.flag for option in options if not option.positional]
     if {"-h", "--help"} & set(words):
         words = ["--help"]
         options = [option for option in options if not option.hidden]
     else:
         ours = _with_yes_and_no(options, _in_our_words(options, words))
-        _check_words(options, flags, ours, f"`kousoku {command} --help` shows all")
+        _check_words(options, ours, f"`kousoku {command} --help` shows all")
         _check_once(options, words, ours)
         words = _joined(options, ours)
     fields = [(option.name.replace(".", "__"), _annotation(option), _field(option)) for option in options]
@@ -253,12 +252,11 @@ def _check_once(options: Sequence[Option], words: Sequence[str], ours: Sequence[
         given[flag] = typed
 
 
-def _check_words(options: Sequence[Option], flags: list[str], words: Sequence[str], where: str) -> None:
+def _check_words(options: Sequence[Option], words: Sequence[str], where: str) -> None:
     """Refuses a flag that there is not, one without its value, and a switch with one.
 
     Args:
-        options: all that there are.
-        flags: theirs.
+        options: all that there are; those that are hidden may be given, but are no one's advice.
         words: what was typed, with our flags.
         where: all flags are shown.
 
@@ -266,12 +264,15 @@ def _check_words(options: Sequence[Option], flags: list[str], words: Sequence[st
         ConfigError: naming the flag.
     """
     switches = {option.flag for option in options if option.metavar == ""}
-    known = [*flags, *(f"--no-{switch[2:]}" for switch in switches)]
+    flags = [option.flag for option in options if not option.positional]
+    hidden = {option.flag for option in options if option.hidden}
+    shown = [*(flag for flag in flags if flag not in hidden), *(f"--no-{switch[2:]}" for switch in switches)]
     for i, word in enumerate(words):
         if not word.startswith("--"):
             continue
         flag, equals, value = word.partition("=")
-        check_keys("option", [flag.rstrip("_").replace("_", "-")], known, where)
+        if flag.rstrip("_").replace("_", "-") not in hidden:
+            check_keys("option", [flag.rstrip("_").replace("_", "-")], shown, where)
         if equals and (flag in switches or flag not in flags):
             raise ConfigError(flag, value, f"it {_alone(flag)}")
         if equals or flag in switches or (flag.startswith("--no-") and flag not in flags):
@@ -406,14 +407,18 @@ def as_typed(value: Any) -> str:
     """Returns a value as one types it, so that `literal` or `hyper_parameter` reads the same from it.
 
     Examples:
-        >>> as_typed((64, 64)), as_typed(()), as_typed(True), as_typed(0.5)
-        ('64,64', 'none', 'true', '0.5')
+        >>> as_typed((64, 64)), as_typed(()), as_typed(True), as_typed(0.5), as_typed(((16, 8), (32, 4)))
+        ('64,64', 'none', 'true', '0.5', '[[16, 8], [32, 4]]')
     """
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Schedule):
-        return schedule_text(value)
-    return ",".join(map(as_typed, value)) or NONE[0] if isinstance(value, (tuple, list)) else str(value)
+        return schedule_text(value) or str(value)
+    if not isinstance(value, (tuple, list)):
+        return str(value)
+    if any(isinstance(part, (tuple, list)) for part in value):
+        return json.dumps(value)
+    return ",".join(map(as_typed, value)) or NONE[0]
 
 
 def hyper_parameter(field: str, text: str, like: Any, scheduled: bool = True) -> Any:

@@ -160,6 +160,6 @@ def _centred(x: Float[Array, "*N"], axis_name: str | None) -> tuple[Float[Array,
     if axis_name is None:
         return centred, variance
     means, rests, variances = jax.lax.all_gather(jnp.stack([mean, rest, variance]), axis_name).T
-    distance = means - jnp.mean(means) + rests
-    distance = distance - jnp.mean(distance)
-    return centred + distance[jax.lax.axis_index(axis_name)], jnp.mean(variances + distance * distance)
+    offset = means - jnp.mean(means) + rests
+    offset = offset - jnp.mean(offset)
+    return centred + offset[jax.lax.axis_index(axis_name)], jnp.mean(variances + offset * offset)

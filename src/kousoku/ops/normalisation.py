@@ -57,9 +57,9 @@ def batch_moments(batch: Float[Array, "N *s"]) -> RunningMoments:
     """
     shift = batch[0]
     mean = shift + jnp.mean(batch - shift[None], axis=0)
-    distance = batch - mean[None]
-    rest = jnp.mean(distance, axis=0)
-    variance = jnp.maximum(jnp.mean(distance * distance, axis=0) - rest * rest, 0.0)
+    offset = batch - mean[None]
+    rest = jnp.mean(offset, axis=0)
+    variance = jnp.maximum(jnp.mean(offset * offset, axis=0) - rest * rest, 0.0)
     count = jnp.array(divmod(batch.shape[0], 2**32), jnp.uint32)
     return RunningMoments(count, mean, rest, variance, jnp.zeros_like(variance))
 
@@ -96,9 +96,9 @@ def merge_all(moments: RunningMoments) -> RunningMoments:
         return jnp.sum(values * w.reshape(-1, *[1] * (values.ndim - 1)), axis=0)
 
     middle = mean_of(moments.mean)
-    distance = (moments.mean - middle[None]) + moments.mean_rest
-    shift = mean_of(distance)
-    variance = mean_of(moments.variance + moments.variance_rest + (distance - shift[None]) ** 2)
+    offset = (moments.mean - middle[None]) + moments.mean_rest
+    shift = mean_of(offset)
+    variance = mean_of(moments.variance + moments.variance_rest + (offset - shift[None]) ** 2)
     mean = _add((middle, jnp.zeros_like(middle)), shift)
     return RunningMoments(_sum_of_counts(moments.count), *mean, variance, jnp.zeros_like(variance))
 
@@ -198,8 +198,8 @@ class SampleSums(eqx.Module):
 
     def add(self, x: Float[Array, "*s"]) -> SampleSums:
         """Returns the sums with one more sample."""
-        distance = x - self.shift
-        return SampleSums(self.shift, self.first + distance, self.second + distance * distance)
+        offset = x - self.shift
+        return SampleSums(self.shift, self.first + offset, self.second + offset * offset)
 
     def moments(self, count: Int[Array, ""]) -> RunningMoments:
         """Returns mean and variance of so many samples."""

@@ -226,14 +226,16 @@ def parse_schedule(field: str, text: str) -> float | Schedule:
     return make(*numbers, check_steps(f"{field}: steps", steps))
 
 
-def schedule_text(schedule: Schedule) -> str:
-    """Returns a schedule as `parse_schedule` reads it.
+def schedule_text(schedule: Schedule) -> str | None:
+    """Returns a schedule as `parse_schedule` reads it; None of a kind that has no name there.
 
     Examples:
         >>> schedule_text(Linear(1.0, 0.05, "20%")), schedule_text(Harmonic(0.5, 1000))
         ('linear:1.0:0.05:20%', 'harmonic:0.5:1000')
     """
-    name = next(name for name, kind in SCHEDULES.items() if type(schedule) is kind)
+    name = next((name for name, kind in SCHEDULES.items() if type(schedule) is kind), None)
+    if name is None:
+        return None
     return ":".join([name, *(str(getattr(schedule, part.lower())) for part in FORMS[name].split(":")[1:])])
 
 

@@ -1,4 +1,4 @@
-"""Sweep points of a sweep that are chosen by their numbers."""
+"""Points of a sweep, chosen by their numbers."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def statistic(record: RunRecord) -> Statistic:
 
 
 def fewest_agents(record: RunRecord) -> int:
-    """Returns the number of agents of the setting that has the fewest."""
+    """Returns the number of agents of the sweep point that has the fewest."""
     return int(np.bincount(record.member_point, minlength=len(record.points)).min())
 
 

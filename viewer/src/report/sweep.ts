@@ -1,4 +1,4 @@
-// Every sweep point of a sweep as a table, with mean and interval on one scale.
+// Every point of a sweep as a table, with mean and interval on one scale.
 import { el, svg, type Child } from "../shared/dom";
 import { robustExtent, type Range } from "../shared/scales";
 import { DASH, known, significant, whole } from "../shared/text";

@@ -90,7 +90,7 @@ class DQN(Agent):
             from last, and count in the loss by the importance weights w_i.
         priority_alpha: exponent alpha of the priorities in the draws, in [0, 1]; 0 for uniform ones.
         priority_beta: exponent beta of the importance weights, a number in [0, 1] or a schedule.
-        munchausen: whether rewards count the log-policy, too, and values the entropy: y = r + alpha [t log
+        munchausen: whether the log-policy is added to rewards and the entropy to values: y = r + alpha [t log
             pi(a|s)]_l0^0 + gamma t log sum_a' exp(Q'(s', a') / t), of the policy pi = softmax(Q' / t); there is no
             maximum then that `double` could choose.
         munchausen_alpha: weight alpha of the log-policy that is added to the reward; 0 for soft Q-learning.

@@ -19,13 +19,13 @@ class ARS(MirroredStrategy):
     """Random search in the space of (linear) policies, along the directions that return most.
 
     theta <- theta + alpha / (b sigma_R) sum over the b best of N directions of (r(theta + nu delta) - r(theta - nu
-    delta)) delta, with sigma_R the standard std of the 2 b returns, and the best the largest max(r+, r-).
+    delta)) delta, with sigma_R the standard deviation of the 2 b returns, and the best the largest max(r+, r-).
 
     Attributes:
         num_directions: directions N of a generation; each is tried both ways.
         top_directions: best directions b, those that are learned from; None for all.
         learning_rate: step size alpha, a number or a schedule of the environment steps taken.
-        noise_std: standard std nu of the noise on parameters, a number or a schedule.
+        noise_std: standard deviation nu of the noise on parameters, a number or a schedule.
         num_envs, episodes, max_episode_steps, network, alive_bonus_offset, normalise_observations, observation_limit:
             as of `EvolutionStrategy`. With `normalise_observations` it is the paper's V2 (V2-t with fewer top
             directions), without it is V1.

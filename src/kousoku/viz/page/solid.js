@@ -1,4 +1,4 @@
-/* sources 15f4490c2abdcc8570963353e782a567ac160564b8373e695dcb03e705b86aad, script 4cff7d8949acc2c9aad66f8eb670b1808044fa2be5d724e3cd7af68dc7db15ec */
+/* sources ddf363ee394c12b0a57db621b9cf985e1592d85e826cab24e8b833d6a2511d78, script 4cff7d8949acc2c9aad66f8eb670b1808044fa2be5d724e3cd7af68dc7db15ec */
 /*
 This script contains three.js 0.187.0:
 
