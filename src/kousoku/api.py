@@ -7,11 +7,12 @@ import dataclasses
 import inspect
 import os
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ParamSpec, Protocol, overload, runtime_checkable
 
 import jax
+import numpy as np
 
 from . import envs, viz
 from .agents.ids import AgentId
@@ -54,7 +55,11 @@ SettingsOf = ParamSpec("SettingsOf")
 
 @runtime_checkable
 class TrainFunction(Protocol[SettingsOf]):
-    """The types of `train`: settings, and with an agent by id also its options, whose names no type checker knows."""
+    """The types of `train`: settings, and with an agent by id also its options, whose names no type checker knows.
+
+    There the settings are written out, as `TrainConfig` has them: a type checker would take one of a wrong type for an
+    option otherwise.
+    """
 
     @overload
     def __call__(
@@ -71,7 +76,28 @@ class TrainFunction(Protocol[SettingsOf]):
         env: EnvId | str | Env,
         *,
         agent_options: Mapping[str, Any] | None = None,
-        **named: Any,
+        steps: int = ...,
+        seeds: int | Sequence[int] | np.ndarray = ...,
+        sweep: Mapping[str, Sequence[float] | np.ndarray] = ...,
+        record: Sequence[str] = ...,
+        record_every: int | None = None,
+        loop: str = ...,
+        eval_episodes: int = ...,
+        eval_max_steps: int = ...,
+        eval_every: int | None = None,
+        checkpoint_every: int | None = None,
+        keep_checkpoints: int = ...,
+        stop_on_nan: bool = ...,
+        devices: int | None = None,
+        init_from: Any = None,
+        init_member: int | None = None,
+        out: str | None = None,
+        log: Sequence[str] = ...,
+        progress: bool | None = None,
+        on_report: Callable[[Report], Any] | None = None,
+        env_options: Mapping[str, Any] = ...,
+        command: str | None = None,
+        **options: Any,
     ) -> Run: ...
 
 

@@ -197,7 +197,7 @@ def test_large_arrays_that_come_and_go_are_not():
 
 def test_what_stands_against_it_is_said():
     with ks.use_kernels(False):
-        assert decide(jnp.sin, 1.0) == ks.compiler.Decision(False, "kernels are off")
+        assert decide(jnp.sin, 1.0) == ks.compiler.Decision(False, "use_kernels(False) switches kernels off")
     assert "no rule for eigh" in decide(jnp.linalg.eigvalsh, jnp.eye(2)).reason
 
 

@@ -73,6 +73,9 @@ def test_doctor_names_the_processor_and_the_switch(capsys, monkeypatch):
     assert "lanes" in line
     assert "LLVM" in line
     assert line.endswith("works")
+    with jax.debug_nans(True):
+        assert main(["doctor"]) == 0
+    assert "kernels:  off: jax_debug_nans has JAX look at each operation\n" in capsys.readouterr().out
     monkeypatch.setenv("KOUSOKU_KERNEL", "off")
     assert main(["doctor"]) == 0
-    assert "off, by KOUSOKU_KERNEL" in capsys.readouterr().out
+    assert "kernels:  off: KOUSOKU_KERNEL=off switches kernels off\n" in capsys.readouterr().out

@@ -45,10 +45,11 @@ def _kernels() -> str:
     import llvmlite.binding as llvm
 
     from ..compiler import backends
-    from ..compiler.config import VARIABLE, kernels_are_on
+    from ..compiler.config import why_off
 
-    if not kernels_are_on():
-        return f"off, by {VARIABLE}"
+    off = why_off()
+    if off is not None:
+        return f"off: {off}"
     current = backends.current()
     if current.backend is None:
         return f"none: functions are plain JAX on {current.name}"

@@ -15,14 +15,17 @@ from ..core.errors import ConfigError, check_count, check_flag
 from .backends import backend, current
 from .config import kernels_are_on
 from .cost import Decision, weigh
-from .explain import Explanation, explain
-from .fallback import reason_of, warn_once
+from .explain import Explanation, explain, plain
+from .fallback import reason_of, warn_once, why_not_here
 from .host_kernel import LONGEST_CALL, HostKernel, host_kernel, host_may_call
 from .jax_config import trace_affecting_config
 from .primitive.kernel_primitive import kernel_p
 from .tracing.devices import of_one_device
 from .tracing.trace import LanesMeet, is_array, recall_or_trace, trace_among, trace_like
 from .tracing.traced import Traced
+
+USUAL_LANES = 4096
+"""Lanes that a kernel is explained for where nobody says how many."""
 
 
 @runtime_checkable
@@ -33,8 +36,14 @@ class Kernel(Protocol):
         """Calls the function."""
         ...
 
-    def explain(self, *args: Any, lanes: int = 4096, **kwargs: Any) -> Explanation:
-        """Explains how it is compiled for `lanes` lanes and arguments, of one lane, like these (arrays or shapes)."""
+    def explain(self, *args: Any, lanes: int | None = None, **kwargs: Any) -> Explanation:
+        """Explains how it is compiled here and now, or why it is not.
+
+        Args:
+            args, kwargs: arguments of one lane like those that it will be given, arrays or shapes; of a kernel with
+                `axis_name` those of one device, within `jax.shard_map`.
+            lanes: how many; by default 4096, and of a kernel along arrays a single one.
+        """
         ...
 
     def begin_compiling(self, lanes: int, in_axes: Sequence[Any]) -> None:
@@ -76,10 +85,12 @@ def kernel(
 
     Args:
         function: of arrays, of one lane. Leaves of its arguments that are no arrays are static.
-        on: whether to compile; None for the switch (`use_kernels`, or the environment variable KOUSOKU_KERNEL).
+        on: False for plain JAX in any case; else the switch decides (`use_kernels`, or the environment variable
+            KOUSOKU_KERNEL), which True has asked only when a program is compiled, None when it is traced as well.
         arrays: whether vectors lie along its arrays, as suits few lanes that each compute with large arrays: a
             gradient step is one, with its products of matrices in blocks that fit registers. Lanes are then shared out
-            among the cores, one at a time.
+            among the cores, one at a time; a single one with very large products is plain JAX, as XLA's threads share
+            these.
         axis_name: the devices' name, where the function takes sums, means, or largest or smallest elements over those
             of `jax.shard_map`, or joins their arrays: its kernels meet while they run. With `arrays` only.
         donate_argnums: numbers of arguments by position whose arrays may be overwritten by results of the same shape
@@ -118,12 +129,9 @@ def kernel(
         results = kernel_p.bind(*operands, kernel=traced, lanes=(), batched=((),) * len(operands))
         return jax.tree.unflatten(out_tree, results)
 
-    def explained(*args: Any, lanes: int = 4096, **kwargs: Any) -> Explanation:
-        check_count("lanes", lanes)
-        began = time.perf_counter()
-        traced = trace_like(function, name, *args, **kwargs)
-        traced.arrays = arrays
-        return explain(traced, time.perf_counter() - began, lanes)
+    def explained(*args: Any, lanes: int | None = None, **kwargs: Any) -> Explanation:
+        count = (1 if arrays else USUAL_LANES) if lanes is None else check_count("lanes", lanes)
+        return traces.explained(args, kwargs, count, "it is switched off by on=False" if on is False else None)
 
     def begin_compiling(lanes: int, in_axes: Sequence[Any]) -> None:
         if on is False or not kernels_are_on() or current().backend is None or not traces.kept:
@@ -173,9 +181,7 @@ class _Traces:
         Raises:
             LanesMeet: if its lanes meet over axes of the caller's.
         """
-        leaves, tree = jax.tree.flatten((args, kwargs))
-        dynamic = [leaf for leaf in leaves if is_array(leaf)]
-        static = tuple(None if is_array(leaf) else leaf for leaf in leaves)
+        tree, static, dynamic = _parts(args, kwargs)
         here, avals = trace_affecting_config(), list(map(jax.typeof, dynamic))
         identity = (tree, static, tuple(avals), here)
         alone = tuple(map(of_one_device, avals))
@@ -193,6 +199,36 @@ class _Traces:
         if not consts:
             self.kept[identity] = traced, out_tree
         return traced, out_tree, [*consts, *dynamic]
+
+    def explained(self, args: tuple[Any, ...], kwargs: dict[str, Any], lanes: int, why_not: str | None) -> Explanation:
+        """Explains how the function is compiled for arguments like these, or why it is not."""
+        began = time.perf_counter()
+        try:
+            traced = self._anew(args, kwargs)
+        except LanesMeet as axes:
+            meets = f"its lanes meet over {axes}"
+            return plain(self.name, self.arrays, lanes, meets, decision=Decision(False, meets), seconds={})
+        return explain(traced, time.perf_counter() - began, lanes, why_not)
+
+    def _anew(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
+        """Traces once more, for arguments like these, which may be shapes.
+
+        Raises:
+            LanesMeet: if its lanes meet over axes of the caller's.
+        """
+        if self.axis_name is None:
+            traced = trace_like(self.function, self.name, *args, **kwargs)
+        else:
+            traced = trace_among(self.function, self.name, *_parts(args, kwargs), self.axis_name)[0]
+        traced.arrays = self.arrays
+        return traced
+
+
+def _parts(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...], list[Any]]:
+    """Returns arguments as (how they are put together, leaves that are static or None, leaves that are traced)."""
+    leaves, tree = jax.tree.flatten((args, kwargs))
+    static = tuple(None if is_array(leaf) else leaf for leaf in leaves)
+    return tree, static, [leaf for leaf in leaves if is_array(leaf)]
 
 
 def _argument_numbers(numbers: int | Sequence[int]) -> frozenset[int]:
@@ -247,7 +283,8 @@ def decide(
     """Decides whether a function of one lane should be one kernel; nothing is compiled.
 
     It should not where kernels are off, where the platform has no back end, where XLA is estimated to be faster (see
-    `cost`), and where there is no rule for something in it. `kernel` itself compiles whatever it is given.
+    `cost`), and where there is no rule for something in it. `kernel` itself asks no estimate about lanes: it compiles
+    what this says no to for being slow, too.
 
     Args:
         function: of arrays, of one lane; what it raises when it is traced is raised here.
@@ -260,10 +297,9 @@ def decide(
         >>> decide(lambda x, w: jnp.tanh(x @ w), jnp.ones((32, 256)), jnp.ones((256, 256)), lanes=8).take
         False
     """
-    if not kernels_are_on():
-        return Decision(False, "kernels are off")
-    if current().backend is None:
-        return Decision(False, f"kernels are not compiled for {current().name}")
+    why_not = why_not_here()
+    if why_not is not None:
+        return Decision(False, why_not)
     traced = trace_like(function, "", *args)
     try:
         interface = traced.summary.interface
@@ -290,7 +326,7 @@ def _varying(
 
 def compiles(function: Callable[..., Any], *args: Any) -> bool:
     """Returns whether kernels are on, the platform is one that they are compiled for, and there is a rule for all."""
-    return kernels_are_on() and current().backend is not None and reason_against(function, *args) is None
+    return why_not_here() is None and reason_against(function, *args) is None
 
 
 def reason_against(function: Callable[..., Any], *args: Any) -> str | None:

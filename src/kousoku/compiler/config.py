@@ -16,14 +16,22 @@ _state: ContextVar[bool | None] = ContextVar("kousoku_kernel", default=None)
 
 
 def kernels_are_on() -> bool:
-    """Returns whether kernels are compiled; if not, they are plain JAX.
+    """Returns whether kernels are compiled; if not, they are plain JAX."""
+    return why_off() is None
+
+
+def why_off() -> str | None:
+    """Says what switches kernels off; None where they are on.
 
     While JAX looks for NaN or infinite numbers, it is to see the operations, and to name the one that made them.
     """
-    if jax.config.jax_debug_nans or jax.config.jax_debug_infs:  # pyright: ignore[reportAttributeAccessIssue]
-        return False
+    for name in ("jax_debug_nans", "jax_debug_infs"):
+        if getattr(jax.config, name):
+            return f"{name} has JAX look at each operation"
     chosen = _state.get()
-    return _environment() if chosen is None else chosen
+    if chosen is None and not _environment():
+        return f"{VARIABLE}={os.environ[VARIABLE]} switches kernels off"
+    return "use_kernels(False) switches kernels off" if chosen is False else None
 
 
 def _environment() -> bool:

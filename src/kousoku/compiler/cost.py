@@ -113,7 +113,7 @@ def weigh(
     kernel, xla = work.kernel_ns(count), work.xla_ns(count)
     assumed = f"{count} lanes" + (" (assumed)" if lanes is None else "")
     if not xla:
-        return Decision(True, "one kernel: there is nothing to compute")
+        return Decision(True, "there is nothing to compute")
     if kernel <= MARGIN * xla:
         return Decision(True, f"one kernel, which is estimated to take {kernel / xla:.0%} of XLA's time on {assumed}")
     return Decision(
@@ -121,13 +121,15 @@ def weigh(
     )
 
 
-def weigh_arrays(closed: Any) -> Decision:
+def weigh_arrays(closed: Any, alone: bool) -> Decision:
     """Decides whether a function of one lane should be a kernel with vectors along its arrays, in one thread.
 
-    XLA's threads share the work of large products of matrices. Of SAC with 256 samples, a kernel made 1.35 times as
-    many updates as XLA on two cores with two layers of 64, and 0.8 times as many with two layers of 256.
+    Where it runs alone, for a single lane on a single device, XLA's threads share the work of large products of
+    matrices. Of SAC with 256 samples, a kernel made 1.35 times as many updates as XLA on two cores with two layers of
+    64, and 0.8 times as many with two layers of 256.
     """
-    largest = max((_multiply_adds(eqn) for eqn, _ in _operations(opened(closed), 1.0)), default=0)
+    operations = _operations(opened(closed), 1.0) if alone else ()
+    largest = max((_multiply_adds(eqn) for eqn, _ in operations), default=0)
     if largest < SHARED_MULTIPLY_ADDS:
         return Decision(True, "one kernel, with vectors along arrays")
     return Decision(False, f"XLA's threads share a product of matrices of {largest:,} multiply-adds")

@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from .backends import backend
 from .codegen import array_emitter, emitter
 from .cost import Decision, weigh, weigh_arrays
-from .fallback import reason_of
+from .fallback import reason_of, why_left_to_xla, why_not_here
 from .ir import Graph, Interface
 from .llvm.compile import assembly_code, object_code, optimised_code
 from .llvm.target import Target
+from .tracing.devices import is_traced_for_several_devices
+from .tracing.traced import Traced
 
 
 @dataclass(frozen=True)
@@ -25,9 +28,11 @@ class Explanation:
     Attributes:
         name: of the function.
         lanes: lanes in a gang, whose numbers lie side by side in vectors.
+        arrays: whether vectors lie along the arrays of one lane instead.
         target: the processor.
-        fallback: why the function is plain JAX instead; None if it is compiled.
-        decision: whether a kernel is estimated to be faster than XLA; it is compiled all the same.
+        fallback: why the function is plain JAX instead, here and now; None if it is compiled.
+        decision: whether a kernel is estimated to be faster than XLA. Over lanes it is compiled all the same, along
+            arrays it is not.
         operations: how many of each kind are left after simplifying, those inside loops and branches too.
         in_registers: arrays of so few elements that each is a number of its own.
         in_memory: larger arrays.
@@ -40,6 +45,7 @@ class Explanation:
 
     name: str
     lanes: int
+    arrays: bool
     target: Target
     fallback: str | None
     decision: Decision
@@ -76,9 +82,10 @@ class Explanation:
             return f"{self.name}: plain JAX, for {self.fallback}"
         counts = sorted(self.operations.items(), key=lambda item: (-item[1], item[0]))
         places = f"{self.in_registers} in registers, {self.in_memory} in memory, {self.passed} passed on as they came"
+        along = "along arrays" if self.arrays else f"{self.lanes} lanes in a gang"
         rows = {
             "decision": self.decision.reason,
-            "target": f"{self.target.cpu}, vectors of {self.target.bits} bits, {self.lanes} lanes in a gang",
+            "target": f"{self.target.cpu}, vectors of {self.target.bits} bits, {along}",
             "operations": f"{sum(self.operations.values())}: " + ", ".join(f"{name} {n}" for name, n in counts),
             "arrays": f"{places}; {self.buffer_bytes} bytes a gang",
             "code": f"{self.code_bytes} bytes; " + ", ".join(f"{n} {kind}" for kind, n in self.traffic.items()),
@@ -88,28 +95,42 @@ class Explanation:
         return "\n".join([f"{self.name}: one kernel", *(f"  {row:<{width}}  {text}" for row, text in rows.items())])
 
 
-def explain(traced: Any, traced_seconds: float, lanes: int) -> Explanation:
-    """Compiles a traced function anew, for `lanes` lanes that all have their own inputs."""
+def explain(traced: Traced, traced_seconds: float, lanes: int, why_not: str | None = None) -> Explanation:
+    """Compiles a traced function anew, if it would be compiled here and now.
+
+    Args:
+        traced: the function.
+        traced_seconds: that tracing it took.
+        lanes: how many, that all have their own inputs.
+        why_not: what keeps this function from being compiled, where its caller knows that; None for nothing.
+    """
+    spent, decision = {"trace": traced_seconds}, _decision(traced, lanes, None)
+    not_compiled = partial(plain, traced.name, traced.arrays, lanes, decision=decision, seconds=spent)
+    why_not = why_not or why_not_here()
+    if why_not is not None:
+        return not_compiled(why_not)
     compiler = backend()
     target = compiler.target()
     gang = 1 if traced.arrays else compiler.gang_size(lanes, target)
     clock = _Clock()
     try:
+        why_not = why_left_to_xla(traced, lanes, is_traced_for_several_devices())
+        if why_not is not None:
+            return not_compiled(why_not)
         graph, interface = traced.graph, traced.summary.interface
         read = clock.lap()
         assembly = compiler.emit_module(graph, gang, (True,) * len(graph.inputs), target, traced.arrays)
         emitted = clock.lap()
         code = object_code(assembly.text, target)
-        seconds = {"trace": traced_seconds, "read": read, "emit": emitted, "llvm": clock.lap()}
+        seconds = spent | {"read": read, "emit": emitted, "llvm": clock.lap()}
     except Exception as error:
-        decision = _decision(traced, lanes, None)
-        spent = {"trace": traced_seconds}
-        return Explanation(traced.name, gang, target, reason_of(error), decision, {}, 0, 0, 0, 0, 0, spent, "")
+        return not_compiled(reason_of(error))
     sizes = [v.size for v in _variables(graph)]
     small = sum(size <= (array_emitter.UNROLL if traced.arrays else emitter.UNROLL) for size in sizes)
     return Explanation(
         name=traced.name,
-        lanes=target.lanes if traced.arrays else gang,
+        lanes=gang,
+        arrays=traced.arrays,
         target=target,
         fallback=None,
         decision=_decision(traced, lanes, interface),
@@ -124,10 +145,19 @@ def explain(traced: Any, traced_seconds: float, lanes: int) -> Explanation:
     )
 
 
-def _decision(traced: Any, lanes: int, interface: Interface | None) -> Decision:
-    """Decides as `decide` does; without an interface where the function cannot be read."""
+def plain(
+    name: str, arrays: bool, lanes: int, why: str, *, decision: Decision, seconds: Mapping[str, float]
+) -> Explanation:
+    """Returns the explanation of a function that is not compiled for `lanes` lanes; `why` as `Explanation.fallback`."""
+    target = backend().target()
+    gang = 1 if arrays else backend().gang_size(lanes, target)
+    return Explanation(name, gang, arrays, target, why, decision, {}, 0, 0, 0, 0, 0, dict(seconds), "")
+
+
+def _decision(traced: Traced, lanes: int, interface: Interface | None) -> Decision:
+    """Decides as `decide` does, or along arrays; without an interface where the function cannot be read."""
     if traced.arrays:
-        return weigh_arrays(traced.jaxpr)
+        return weigh_arrays(traced.jaxpr, lanes == 1 and not is_traced_for_several_devices())
     return weigh(traced.jaxpr, lanes, interface=interface)
 
 

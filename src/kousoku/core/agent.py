@@ -1,7 +1,7 @@
 """Agents: each a frozen value with a few pure functions, and no loop."""
 
 from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -27,7 +27,21 @@ class Estimate(NamedTuple):
     bonus: Float[Array, ""] | None = None
 
 
-class Agent(eqx.Module):
+if TYPE_CHECKING:
+
+    class _Declared:
+        """The attributes that a subclass gives as fields or as properties.
+
+        A type checker lets either stand for `Any`, and takes no attribute of a class that is no module for an argument.
+        """
+
+        learns_from: Any
+
+else:
+    _Declared = object
+
+
+class Agent(eqx.Module, _Declared):
     """A learner, written for *one* environment, without a batch axis.
 
     The attributes of an agent are its hyper-parameters: numbers are leaves (so that many values run in one `vmap`),
@@ -43,14 +57,16 @@ class Agent(eqx.Module):
     def __repr__(self) -> str:
         return as_text(self)
 
-    @property
-    @abstractmethod
-    def learns_from(self) -> Collector:
-        """Where its data comes from: a property, or a field with a default, `learns_from: Online = Online()`.
+    if not TYPE_CHECKING:
 
-        `Online()` is one transition at a time, `Rollouts(...)` are T steps of B environments made by the present
-        policy, `Replay(...)` is minibatches of a replay buffer; or a collector of one's own.
-        """
+        @property
+        @abstractmethod
+        def learns_from(self) -> Collector:
+            """Where its data comes from: a property, or a field with a default, `learns_from: Online = Online()`.
+
+            `Online()` is one transition at a time, `Rollouts(...)` are T steps of B environments made by the present
+            policy, `Replay(...)` is minibatches of a replay buffer; or a collector of one's own.
+            """
 
     def for_env(self, spec: EnvSpec) -> "Agent":
         """Returns the agent with what it leaves to the environment filled in: by default itself.

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import equinox as eqx
 import numpy as np
@@ -142,7 +142,19 @@ class BufferUse(NamedTuple):
     size: int
 
 
-class Collector(eqx.Module):
+if TYPE_CHECKING:
+
+    class _Declared:
+        """The attributes that a subclass gives as fields or as properties: see `kousoku.core.agent`."""
+
+        num_envs: Any
+        num_steps: Any
+
+else:
+    _Declared = object
+
+
+class Collector(eqx.Module, _Declared):
     """The source of the data that an agent learns from: a value that the agent holds as `learns_from`.
 
     An iteration is `collect`, then `learn`. Both are pure functions of one member of a population. Training knows
@@ -153,8 +165,9 @@ class Collector(eqx.Module):
         num_steps: T, steps of each slot in one iteration.
     """
 
-    num_envs: eqx.AbstractVar[int]
-    num_steps: eqx.AbstractVar[int]
+    if not TYPE_CHECKING:
+        num_envs: eqx.AbstractVar[int]
+        num_steps: eqx.AbstractVar[int]
 
     @property
     def iteration_steps(self) -> int:

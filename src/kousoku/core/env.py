@@ -3,7 +3,7 @@
 import dataclasses
 import inspect
 from abc import abstractmethod
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -32,7 +32,20 @@ class EnvSpec(eqx.Module):
         return in_a_line(self)
 
 
-class Env(eqx.Module):
+if TYPE_CHECKING:
+
+    class _Declared:
+        """The attributes that a subclass gives as fields or as properties: see `kousoku.core.agent`."""
+
+        time_limit: Any
+        observation_space: Any
+        action_space: Any
+
+else:
+    _Declared = object
+
+
+class Env(eqx.Module, _Declared):
     """An environment: a frozen value whose arrays are leaves and whose structure is static.
 
     `reset` and `step` are pure functions of one environment, without a batch axis; `jax.vmap` makes many. They never
@@ -42,7 +55,18 @@ class Env(eqx.Module):
         time_limit: steps after which an episode is truncated; None for no limit.
     """
 
-    time_limit: eqx.AbstractVar[int | None]
+    if not TYPE_CHECKING:
+        time_limit: eqx.AbstractVar[int | None]
+
+        @property
+        @abstractmethod
+        def observation_space(self) -> Space:
+            """Where observations lie."""
+
+        @property
+        @abstractmethod
+        def action_space(self) -> Space:
+            """Where actions lie."""
 
     def __new__(cls, *args: Any, **kwargs: Any):
         """Refuses a class that is whole but for a time limit, in words that say how to write one."""
@@ -68,16 +92,6 @@ class Env(eqx.Module):
         """Hashes structure and numbers, arrays too: `jax.jit(env.step)` asks for it."""
         leaves, structure = jax.tree.flatten(self)
         return hash((structure, *map(_hashable, leaves)))
-
-    @property
-    @abstractmethod
-    def observation_space(self) -> Space:
-        """Where observations lie."""
-
-    @property
-    @abstractmethod
-    def action_space(self) -> Space:
-        """Where actions lie."""
 
     @abstractmethod
     def reset(self, key: PRNGKeyArray) -> tuple[Any, Timestep]:

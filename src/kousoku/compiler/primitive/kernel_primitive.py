@@ -22,8 +22,7 @@ from jax.interpreters import ad, batching, mlir
 
 from ..backends import BACKENDS, Backend
 from ..config import kernels_are_on
-from ..cost import weigh_arrays
-from ..fallback import reason_of, warn_once
+from ..fallback import reason_of, warn_once, why_left_to_xla
 from ..frontend.keys import is_key, physical
 from ..ir import Unsupported
 from ..runtime.kernels import CompiledKernel, compiled
@@ -160,12 +159,10 @@ def _lower_plain(ctx: Any, *args: Any, kernel: Traced, lanes: tuple[int, ...], b
 def _lower_compiled(
     backend: Backend, ctx: Any, *args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags
 ) -> Any:
-    # Devices meet in memory, which processes do not share.
-    cannot_meet = kernel.devices is not None and jax.process_count() > 1
-    if not kernels_are_on() or not kernel.out_avals or 0 in lanes or cannot_meet or _is_for_xla(ctx, kernel, lanes):
+    if not kernels_are_on() or 0 in lanes:
         return _lower_plain(ctx, *args, kernel=kernel, lanes=lanes, batched=batched)
     try:
-        if kernel.summary.interface.made == 0:  # all that it returns came in
+        if why_left_to_xla(kernel, math.prod(lanes), is_of_several_devices(ctx)) is not None:
             return _lower_plain(ctx, *args, kernel=kernel, lanes=lanes, batched=batched)
         code = compiled(backend, kernel, math.prod(lanes), _flat(batched), bool(lanes))
     except Exception as error:
@@ -183,12 +180,6 @@ def _lower_compiled(
             ctx.module_context.add_keepalive(meeting)
         call = partial(_call, backend, kernel, lanes, batched, code, meeting)
     return mlir.lower_fun(call, multiple_results=True)(ctx, *args)
-
-
-def _is_for_xla(ctx: Any, kernel: Traced, lanes: tuple[int, ...]) -> bool:
-    """Returns whether XLA's threads are faster: one lane's large arrays, where no other device is busy with its own."""
-    alone = kernel.arrays and math.prod(lanes) == 1 and not is_of_several_devices(ctx)
-    return alone and not weigh_arrays(kernel.jaxpr).take
 
 
 def _flat(batched: Flags) -> tuple[bool, ...]:

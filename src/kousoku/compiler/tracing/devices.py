@@ -21,3 +21,9 @@ def of_one_device(aval: Any) -> Any:
 def varying_axes(aval: Any) -> frozenset[Any]:
     """Returns the axes of devices along which values of a type differ, as `jax.shard_map` keeps track of them."""
     return getattr(getattr(aval, "manual_axis_type", None), "varying", frozenset())
+
+
+def is_traced_for_several_devices() -> bool:
+    """Returns whether what is traced here and now is to run on each of several devices: within `jax.shard_map`."""
+    mesh = jax.sharding.get_abstract_mesh()
+    return bool(mesh.manual_axes) and mesh.size > 1
