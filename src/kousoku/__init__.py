@@ -25,8 +25,8 @@ _HOMES = {
     "collectors.online": ("Online",),
     "collectors.replay": ("Replay",),
     "collectors.rollouts": ("Rollouts",),
-    "core.agent": ("Agent",),
-    "core.collector": ("Collector", "TrainState"),
+    "core.agent": ("Agent", "Estimate"),
+    "core.collector": ("Collector", "EpisodeEnd", "SlotFunctions", "Steps", "TrainState"),
     "core.dataset": ("Dataset",),
     "core.dataset_file": ("load_dataset", "save_dataset"),
     "core.env": ("Drawable", "Env", "EnvSpec", "Finite"),
@@ -101,7 +101,11 @@ if TYPE_CHECKING:
     from .compiler import kernel as kernel
     from .compiler import use_kernels as use_kernels
     from .core.agent import Agent as Agent
+    from .core.agent import Estimate as Estimate
     from .core.collector import Collector as Collector
+    from .core.collector import EpisodeEnd as EpisodeEnd
+    from .core.collector import SlotFunctions as SlotFunctions
+    from .core.collector import Steps as Steps
     from .core.collector import TrainState as TrainState
     from .core.dataset import Dataset as Dataset
     from .core.dataset_file import load_dataset as load_dataset

@@ -8,8 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import get_type_hints
 
 import pytest
+from beartype.door import is_bearable
 
 import kousoku as ks
 from kousoku import api
@@ -18,7 +20,7 @@ from kousoku.cli.settings import changeable_options, setting_options
 from kousoku.training.config import Kind, OnResume, TrainConfig, settings
 
 FIELDS = {field.name: field for field in dataclasses.fields(TrainConfig)}
-SAMPLES = {"int": 7, "bool": True, "Callable[[Report], Any]": print}
+SAMPLES = 7, True, print
 CHANGEABLE = {name for name, each in settings().items() if each.on_resume is OnResume.CHANGEABLE}
 
 
@@ -81,10 +83,11 @@ def test_what_may_be_changed_when_a_run_is_resumed_is_the_same_everywhere(capsys
 def test_what_resume_takes_is_typed_as_the_settings_are_and_changes_them(monkeypatch):
     """By default each is as the run was begun: None."""
     own = {"path", "agent", "env"}
-    typed = {each.name: each for each in inspect.signature(ks.resume).parameters.values() if each.name not in own}
-    assert set(typed) == CHANGEABLE | {"on_report"}
-    for name, parameter in typed.items():
-        assert parameter.annotation == f"{str(FIELDS[name].type).removesuffix(' | None')} | None", name
+    parameters = {each.name: each for each in inspect.signature(ks.resume).parameters.values() if each.name not in own}
+    assert set(parameters) == CHANGEABLE | {"on_report"}
+    types, types_of_settings = get_type_hints(ks.resume), get_type_hints(TrainConfig)
+    for name, parameter in parameters.items():
+        assert types[name] == types_of_settings[name] | None, name
         assert parameter.default is None
 
     def asked_again(path, config, agent, env, **changes):
@@ -93,7 +96,7 @@ def test_what_resume_takes_is_typed_as_the_settings_are_and_changes_them(monkeyp
     folder = SimpleNamespace(read_config=lambda path: {}, damage=lambda path: None, status=lambda path: {})
     monkeypatch.setattr(api, "run_folder", folder)
     monkeypatch.setattr(api, "asked_again", asked_again)
-    given = {name: SAMPLES[parameter.annotation.removesuffix(" | None")] for name, parameter in typed.items()}
+    given = {name: next(each for each in SAMPLES if is_bearable(each, types[name])) for name in parameters}
     with pytest.raises(StopIteration) as stop:
         ks.resume("run", **given)
     assert stop.value.value == given

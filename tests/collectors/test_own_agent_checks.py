@@ -16,7 +16,7 @@ from kousoku.collectors.differentiated import DifferentiatedRollouts
 from kousoku.collectors.generations import Generations
 from kousoku.collectors.offline import Offline
 from kousoku.core.agent_check import check_agent
-from kousoku.core.errors import ConfigError
+from kousoku.core.errors import ConfigError, RunWarning
 from kousoku.training.guards.agent_numbers import check_agent_numbers
 from kousoku.training.metrics.metric_sums import Recording
 
@@ -176,6 +176,51 @@ def test_candidates_and_a_first_state_may_be_arrays_of_numpy():
     assert run.record.facts["status"] == "finished"
 
 
+def branching(usual: Any) -> Any:
+    """The usual, after a look at whether its first number is positive."""
+    if jnp.ravel(jax.tree.leaves(usual)[0])[0] > 0:
+        return usual
+    return jax.tree.map(jnp.negative, usual)
+
+
+@pytest.mark.parametrize(
+    ("part", "method"),
+    [("init", "init"), ("ask", "ask"), ("policy", "policy"), ("shared", "shared"), ("statistics", "statistics")],
+)
+def test_a_branch_on_what_is_not_known_is_told_of_each_method_of_a_population(part, method):
+    class Branching(Search):
+        def policy(self, state, candidate):
+            return self.changed("policy", candidate)
+
+        def shared(self, state):
+            return self.changed("shared", state["w"])
+
+        def statistics(self, state):
+            return branching(state["w"]) if self.part == "statistics" else None
+
+    told = f"^agent: got 'Branching'; {method}: a value that is not known before it runs decides what Python does"
+    with pytest.raises(ConfigError, match=told):
+        check_agent(Branching(part=part, made=branching), CARTPOLE.spec)
+
+
+class ActsByBranch(Search):
+    @staticmethod
+    def act_by(policy, shared, obs):
+        return jnp.int32(obs[0] > 0) if obs[0] > 0 else jnp.int32(0)
+
+
+class AsksAlone(Search):
+    def ask(self, state):
+        return jnp.zeros((4, 4)), state
+
+
+def test_how_a_population_acts_and_is_asked_is_looked_at():
+    with pytest.raises(ConfigError, match=r"^agent: got 'ActsByBranch'; act_by: a value that is not known"):
+        check_agent(ActsByBranch(), CARTPOLE.spec)
+    with pytest.raises(ConfigError, match=r"^AsksAlone.ask: got .*; use a function of \(state, key\)"):
+        check_agent(AsksAlone(), CARTPOLE.spec)
+
+
 class Told(EvolutionStrategy):
     """A strategy of one's own, which tells something else."""
 
@@ -285,6 +330,28 @@ def test_what_an_agent_of_derivatives_gives_is_looked_at(part, made, told):
         looked_at(agent)
 
 
+@pytest.mark.parametrize("part", ["init", "parameters", "with_parameters", "rollout_loss"])
+def test_a_branch_on_what_is_not_known_is_told_of_each_method_of_derivatives(part):
+    class Branching(Gradients):
+        def init(self, spec, key):
+            return self.changed("init", super().init(spec, key))
+
+    told = "a value that is not known before it runs decides what Python does"
+    method = "" if part == "rollout_loss" else f"{part}: "
+    with pytest.raises(ConfigError, match=f"^agent: got 'Branching'; {method}{told}"):
+        looked_at(Branching(part=part, made=branching))
+
+
+class LosesBy(Gradients):
+    def rollout_loss(self, state, rollout):
+        return jnp.float32(0), {}
+
+
+def test_what_derivatives_are_taken_of_is_called_with_three_things():
+    with pytest.raises(ConfigError, match=r"^LosesBy.rollout_loss: got .*; use a function of \(state, rollout, axis\)"):
+        looked_at(LosesBy())
+
+
 def test_agents_that_are_right_are_let_through():
     for agent, env in ((Search(), CARTPOLE), (Gradients(), PENDULUM)):
         check_agent(agent, env.spec)
@@ -335,6 +402,12 @@ def test_a_run_of_an_own_agent_goes_on_with_the_same_data_only(tmp_path):
     ):
         ks.resume(folder, steps=100, agent=Copying(chain(40, reward=1.0)))
     assert ks.resume(folder, steps=100, agent=Copying(chain(40))).record.facts["steps"] == 100
+
+
+def test_visits_are_not_counted_of_recorded_data():
+    told = "record: 'visits' are not counted: Copying learns from Offline, which tells no single steps"
+    with pytest.warns(RunWarning, match=told):
+        ks.train(Copying(chain(40)), "FrozenLake-v1", steps=50, out="", record=["visits"], eval_episodes=0)
 
 
 def test_settings_are_not_ranked_by_the_rewards_of_the_data():

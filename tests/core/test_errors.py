@@ -18,6 +18,7 @@ from kousoku.core.errors import (
     check_flag,
     check_keys,
     check_number,
+    check_takes,
     nearest,
     shorten,
 )
@@ -193,6 +194,23 @@ def test_what_is_no_count_is_refused(value):
 @pytest.mark.parametrize("value", [jnp.int32(3), np.array(3), np.array(3.0)])
 def test_a_whole_number_in_an_array_is_to_be_written_as_an_int(value):
     assert refusal(check_count, value).endswith("it is an array; write int(...), a whole number of at least 1")
+
+
+def test_a_number_that_is_traced_is_to_be_static():
+    said = []
+    jax.eval_shape(lambda x: said.append(refusal(check_count, x)), jnp.float32(3))
+    told = "it is not known before the program runs: make a field that holds it eqx.field(static=True), and use"
+    assert said[0].endswith(f"; {told} a whole number of at least 1")
+
+
+@pytest.mark.parametrize("value", [jnp.nan, jnp.inf])
+def test_what_is_no_number_in_an_array_is_not_to_be_written_as_an_int(value):
+    assert refusal(check_count, jnp.float32(value)).endswith("; use a whole number of at least 1")
+
+
+@pytest.mark.parametrize("value", [(), None, 3])
+def test_what_cannot_be_called_is_no_function(value):
+    assert refusal(check_takes, value, ("a", "b"), ("c",)) == f"field: got {value!r}; use a function of (a, b, *, c)"
 
 
 def test_a_count_has_an_upper_end_if_asked():

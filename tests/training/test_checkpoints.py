@@ -296,11 +296,18 @@ def test_an_array_that_would_have_to_be_pickled_is_not_written(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_another_format_is_refused_naming_both_versions(run):
+@pytest.mark.parametrize(
+    ("format", "fix"),
+    [
+        (checkpoints.FORMAT + 1, "use a newer one"),
+        (1, "use a checkout of before 2026-11-23, or train again in another folder"),
+    ],
+)
+def test_another_format_is_refused_naming_both_versions_and_what_reads_it(run, format, fix):
     folder = run / "checkpoints" / f"{20:012d}"
-    newer = checkpoints.FORMAT + 1
-    reseal(folder, format=newer, kousoku="7.0")
-    refused = rf"format: got {newer}; kousoku 7\.0 made it; this is kousoku .*, which reads formats 2 to {newer - 1}"
+    reseal(folder, format=format, kousoku="7.0")
+    read = f"formats 2 to {checkpoints.FORMAT}"
+    refused = rf"format: got {format}; kousoku 7\.0 made it; this is kousoku .*, which reads {read}: {fix}$"
     with pytest.raises(ks.ConfigError, match=refused):
         checkpoints.newest(run)
 

@@ -41,6 +41,10 @@ CELL = {
 """Parts of a recurrent cell; its weights are the other way round today, also within the moments of all parameters."""
 
 
+PARTS = [("", ""), ("block['", "']"), ("rests['", "']")]
+"""Where sums lie: what a report reads, the block under way, and what rounding has taken."""
+
+
 def today(paths, leaves):
     """Leaves by where they lie now, as they lie now."""
     former = dict(zip(map(moved, paths), leaves, strict=True))
@@ -206,7 +210,7 @@ def test_what_was_not_kept_is_as_it_was_then():
     visits = ("agent.episode_visits", "int32", np.full((2, 4), 9, np.int32))
     rest = ("slots.return_rest", "float32", np.full((2, 3), 9.0, np.float32))
     rests = [(f"agent.{name}", "float32", np.full(2, 9.0, np.float32)) for name in ("rest", "arms.rest", "mean_rest")]
-    assert checkpoints.FORMER[-1] == 12
+    assert checkpoints.FORMER[-1] == 13
     now = [*kept, block, whole, rest, visits, *rests]
     upgraded = {path: array.tolist() for path, _, array in former_checkpoints.upgrade(kept, now)}
     added = {block[0]: [0.0, 0.0], whole[0]: [[True] * 3] * 2, rest[0]: [[0.0] * 3] * 2, visits[0]: [[0] * 4] * 2}
@@ -236,6 +240,18 @@ def test_what_was_told_by_another_name_is_summed_up_anew():
     now = [(f"metrics.metric_sums['{name}']", "float32", np.ones(2)) for name in ("epsilon", "q_values", "td_loss")]
     upgraded = {path: array.tolist() for path, _, array in former_checkpoints.upgrade(was, now)}
     assert upgraded == dict(zip((path for path, _, _ in now), ([3.0, 3.0], [0.0, 0.0], [0.0, 0.0]), strict=True))
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_sums_over_updates_that_nobody_counted_begin_anew(counted):
+    """Before format 14 one-step iterations of a replay buffer counted no updates."""
+    sums = [(f"metrics.{name}metric_sums{end}['loss']", "float32", np.full(2, 3.0)) for name, end in PARTS]
+    reward = ("metrics.reward_sum", "float32", np.full(2, 3.0))
+    updates = ("metrics.updates", "int32", np.full(2, 9, np.int32))
+    now = [*sums, reward, *([] if counted else [updates])]
+    upgraded = {path: array.tolist() for path, _, array in former_checkpoints.upgrade([*sums, reward], now)}
+    left = {path: [3.0 * counted] * 2 for path, _, _ in sums}
+    assert upgraded == left | {reward[0]: [3.0, 3.0]} | ({} if counted else {updates[0]: [0, 0]})
 
 
 @pytest.mark.parametrize("inner", ["", "kept."])

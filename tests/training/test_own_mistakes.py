@@ -17,7 +17,7 @@ from kousoku.agents.exploration import EpsilonGreedy
 from kousoku.agents.tabular.q_learning import QLearning
 from kousoku.core.agent_check import check_agent
 from kousoku.core.env_shapes import check_shapes
-from kousoku.core.errors import ConfigError
+from kousoku.core.errors import ConfigError, RunWarning, check_count
 from kousoku.core.spaces import LARGEST
 
 GRID = ks.gridworld("S..G")
@@ -115,6 +115,98 @@ class AKind(NoCollector):
     learns_from: Any = ks.Rollouts
 
 
+class CarriesText(Usual):
+    def initial_carry(self, state):
+        return "x"
+
+
+class CarriesNothing(Usual):
+    initial_carry: Any = ()
+
+
+class CarriesOf(Usual):
+    def initial_carry(self):
+        return ()
+
+
+class BranchesToCarry(Usual):
+    def initial_carry(self, state):
+        return state[0] if state[0, 0] > 0 else state[1]
+
+
+class BeginsBy(Usual):
+    def init(self, key):
+        return jnp.zeros((4, 4))
+
+
+class LearnsBy(Usual):
+    def update(self, state, data):
+        return state, {}
+
+
+class LearnsAlone(Usual):
+    def update(self, state, data, key):
+        return state, {}
+
+
+class ValuesOf(Usual):
+    def q_values(self):
+        return None
+
+
+class EstimatesBy(Usual):
+    def estimate(self, state, obs):
+        return None
+
+
+class ErrorsOf(OneError):
+    def update_with_errors(self, state, data, key):
+        return state, {}, jnp.zeros(8)
+
+
+class Nested(Usual):
+    def init(self, spec, key):
+        return {"deep": {"few": [jnp.zeros(2), ()]}}
+
+
+class ToTuple(Nested):
+    def update(self, state, data, key, *, axis=None):
+        return {"deep": {"few": tuple(state["deep"]["few"])}}, {}
+
+
+class ToNone(Nested):
+    def update(self, state, data, key, *, axis=None):
+        return {"deep": {"few": [state["deep"]["few"][0], None]}}, {}
+
+
+class ToMore(Nested):
+    def update(self, state, data, key, *, axis=None):
+        return {"deep": state["deep"] | {"none": None}}, {}
+
+
+class Adds(Nested):
+    def update(self, state, data, key, *, axis=None):
+        return state | {"more": jnp.int32(1)}, {}
+
+
+class Drops(Nested):
+    def update(self, state, data, key, *, axis=None):
+        return {"deep": {"few": [(), ()]}}, {}
+
+
+class Sized(ks.Agent):
+    count: int = 2
+    init, act, update = Usual.init, Usual.act, Usual.update
+
+    @property
+    def learns_from(self) -> ks.Rollouts:
+        return ks.Rollouts(num_envs=check_count("num_envs", self.count), num_steps=2)
+
+
+class Vast(Usual):
+    learns_from: ks.Replay = ks.Replay(num_envs=4, num_steps=2, capacity=10**10, batch_size=8)
+
+
 class Fewer(ks.Rollouts):
     """Says that it takes more steps than it does."""
 
@@ -157,16 +249,39 @@ class FromHalves(Usual):
             PairsOfErrors,
             r"PairsOfErrors.update_with_errors's errors: got 'float32\[8, 2\]'; give one number of each sample, \[8\]",
         ),
-        (Guesses, r"Guesses.estimate: got 'float32'; give a kousoku.core.agent.Estimate of numbers, or None"),
+        (Guesses, r"Guesses.estimate: got 'float32'; give a kousoku.Estimate of numbers, or None"),
         (TwoTables, r"TwoTables.q_values: got 'float32\[8, 4\]'; it should give float32\[4, 4\], or None"),
         (Values, r"Values.q_values: got .*; it should give float32\[4, 4\], or None"),
-        (FromFewer, r"Fewer.collect: got 'steps \[4, 3\]'; num_steps x num_envs is \[5, 3\]"),
+        (FromFewer, r"Fewer.collect: got 'steps whose obs is \[4, 3\]'; num_steps x num_envs is \[5, 3\]"),
+        (CarriesText, r"CarriesText.initial_carry: got \"a carry with itself, 'x'\"; use arrays"),
+        (CarriesNothing, r"CarriesNothing.initial_carry: got \(\); use a function of \(state\)"),
+        (CarriesOf, r"CarriesOf.initial_carry: got 'CarriesOf.initial_carry\(\)'; use a function of \(state\)"),
+        (BranchesToCarry, r"agent: got 'BranchesToCarry'; initial_carry: a value that is not known before it runs"),
+        (BeginsBy, r"BeginsBy.init: got 'BeginsBy.init\(key\)'; use a function of \(spec, key\)"),
+        (LearnsBy, r"LearnsBy.update: got 'LearnsBy.update\(state, data\)'; use a function of \(state, data, key\)"),
+        (ValuesOf, r"ValuesOf.q_values: got .*; use a function of \(state\)"),
+        (EstimatesBy, r"EstimatesBy.estimate: got .*; use a function of \(state, obs, action\)"),
+        (ErrorsOf, r"ErrorsOf.update_with_errors: got .*; use a function of \(state, data, key, \*, axis\)"),
+        (
+            ToTuple,
+            r"ToTuple.update: got \"a state whose \['deep'\]\['few'\] is a tuple of 2\"; .*\['few'\] is a list of 2",
+        ),
+        (ToNone, r"ToNone.update: got .*\['few'\]\[1\] is None\"; .*\['few'\]\[1\] is a tuple of 0"),
+        (ToMore, r"ToMore.update: got .*\['deep'\] is a dict of 'few', 'none'\"; .*\['deep'\] is a dict of 'few'"),
+        (Adds, r"Adds.update: got \"a state with \['more'\] int32\[\]\"; return one like the one given, without it"),
+        (Drops, r"Drops.update: got .*a state without \['deep'\]\['few'\]\[0\] float32\[2\].*; .*, with \['deep'\]"),
+        (Sized, r"agent: got 'Sized'; count decides what Python does, .*: make it structure, eqx.field\(static=True\)"),
+        (Vast, r"capacity: got '10000000000 transitions'; they need more than"),
         (FromHalves, r"Halves.collect: got 'tuple of 2'; return three things: the state, what is learned from"),
     ],
 )
 def test_a_mistake_in_an_agent_is_one_line(kind, told):
     with pytest.raises(ConfigError, match=rf"^{told}"):
         ks.train(kind(), GRID, steps=100, **QUIET)
+
+
+def test_an_update_of_one_step_needs_no_axis():
+    check_agent(LearnsAlone(), GRID.spec)
 
 
 @pytest.mark.parametrize(
@@ -247,6 +362,15 @@ def test_a_wrapper_says_where_the_state_of_what_is_inside_lies():
     ):
         check_shapes(Remembers(ks.make("CartPole-v1")))
     check_shapes(Tells(ks.make("CartPole-v1")))
+
+
+def test_visits_that_are_asked_for_where_there_is_no_table_are_warned_of():
+    """By default they are counted where they can be, without a word elsewhere."""
+    assert "visits" not in ks.train(Usual(), "CartPole-v1", steps=10, **QUIET).record.tables
+    with pytest.warns(
+        RunWarning, match="record: 'visits' are not counted: CartPole has no table of states and actions"
+    ):
+        ks.train(Usual(), "CartPole-v1", steps=10, record=["metrics", "visits"], **QUIET)
 
 
 def test_a_fraction_is_not_swept_where_whole_numbers_are():

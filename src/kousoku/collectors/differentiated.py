@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Array, Float, PyTree
 
-from ..core.agent_check import dtypes_and_shapes, has_own_methods
+from ..core.agent_check import dtypes_and_shapes, has_own_methods, tracing
 from ..core.collector import SlotFunctions, Steps, TrainState
 from ..core.env import EnvSpec
 from ..core.errors import ConfigError
@@ -71,13 +71,14 @@ class DifferentiatedRollouts(RolloutCollector):
             return
         key = jax.eval_shape(lambda: jax.random.key(0))
         state = eqx.filter_eval_shape(agent.init, spec, key)
-        check_leaves(f"{type(agent).__name__}.init", state)
-        parameters = eqx.filter_eval_shape(agent.parameters, state)
+        with tracing(agent, "parameters"):
+            parameters = eqx.filter_eval_shape(agent.parameters, state)
         for leaf in jax.tree.leaves(parameters):
             if not (hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jnp.floating)):
                 fix = "give floating point arrays alone, as equinox.filter(state, equinox.is_inexact_array) does"
                 raise ConfigError(f"{type(agent).__name__}.parameters", dtypes_and_shapes(parameters), fix)
-        moved = eqx.filter_eval_shape(agent.with_parameters, state, parameters)
+        with tracing(agent, "with_parameters"):
+            moved = eqx.filter_eval_shape(agent.with_parameters, state, parameters)
         check_state(f"{type(agent).__name__}.with_parameters", state, moved)
 
     def collect(

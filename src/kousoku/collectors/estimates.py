@@ -53,7 +53,7 @@ def begin(agent: Any, agent_state: Any, made: Transition) -> RunningEstimates | 
     if expects is None:
         return None
     if not isinstance(expects, Estimate) or any(x.shape != made.reward.shape for x in jax.tree.leaves(expects)):
-        fix = "give a kousoku.core.agent.Estimate of numbers, or None"
+        fix = "give a kousoku.Estimate of numbers, or None"
         raise ConfigError(f"{type(agent).__name__}.estimate", jax.tree.map(lambda x: str(x.dtype), expects), fix)
     num_slots = made.reward.shape[1]
     sums = EstimateSums(*(jnp.zeros(num_slots, jnp.float32) for _ in range(4)))

@@ -10,12 +10,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, UInt32
 
 from ..compiler import backends, kernels_are_on
-from ..core.agent_check import check_action, dtypes_and_shapes, has_own_methods
+from ..core.agent_check import check_action, dtypes_and_shapes, has_own_methods, tracing
 from ..core.collector import Collector, EpisodeEnd, SlotFunctions, Steps, TrainState, largest_divisor
 from ..core.env import EnvSpec
 from ..core.errors import ConfigError, check_size, check_takes
 from ..core.spaces import LARGEST
-from ..core.update_check import check_leaves, check_state, checked_update, returned_parts
+from ..core.update_check import check_state, checked_update, returned_parts
 from ..core.words import plural
 from ..nn.observation_stats import Statistics, begin_sums
 from ..ops.normalisation import RunningMoments, add_counts
@@ -191,13 +191,17 @@ class Generations(Collector):
         check_takes(f"{kind.__name__}.act_by", kind.act_by, ("policy", "shared", "obs"))
 
         def played(key: Any) -> Any:
-            state = agent.init(spec, key)
-            check_leaves(f"{kind.__name__}.init", state)
-            candidates, asked = self._asked(agent, state, key)
-            policy = agent.policy(asked, jax.tree.map(lambda x: x[0], candidates))
-            obs, statistics = spec.observation_space.sample(key), agent.statistics(asked)
-            _check_statistics(f"{kind.__name__}.statistics", statistics, obs)
-            return kind.act_by(policy, agent.shared(asked), obs)
+            state, obs = agent.init(spec, key), spec.observation_space.sample(key)
+            with tracing(agent, "ask"):
+                candidates, asked = self._asked(agent, state, key)
+            with tracing(agent, "policy"):
+                policy = agent.policy(asked, jax.tree.map(lambda x: x[0], candidates))
+            with tracing(agent, "statistics"):
+                _check_statistics(f"{kind.__name__}.statistics", agent.statistics(asked), obs)
+            with tracing(agent, "shared"):
+                shared = agent.shared(asked)
+            with tracing(agent, "act_by"):
+                return kind.act_by(policy, shared, obs)
 
         action = eqx.filter_eval_shape(played, jax.eval_shape(lambda: jax.random.key(0)))
         check_action(f"{kind.__name__}.act_by", action, spec.action_space)

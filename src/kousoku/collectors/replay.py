@@ -23,6 +23,7 @@ from ..core.collector import (
     largest_divisor,
 )
 from ..core.errors import ConfigError, check_flag, check_number, check_size
+from ..core.spaces import LARGEST
 from ..core.timestep import ReplayBatch, Transition
 from ..core.update_check import checked_update
 from ..ops.schedules import Linear, ScalarOrSchedule, check_schedule, counted, counted_before, value_at
@@ -122,7 +123,7 @@ class Replay(Collector):
     def __check_init__(self) -> None:
         for name in ("num_envs", "num_steps", "capacity", "batch_size", "gradient_steps", "n_step"):
             check_size(name, getattr(self, name))
-        check_size("learning_starts", self.learning_starts, low=0)
+        check_size("learning_starts", self.learning_starts, low=0, high=LARGEST)  # steps are counted up to there
         if self.capacity < self.iteration_steps:
             fix = f"one iteration makes {self.num_envs} x {self.num_steps} transitions; keep at least those"
             raise ConfigError("capacity", self.capacity, fix)

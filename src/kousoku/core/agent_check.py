@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Generator
 from typing import Any
 
 import equinox as eqx
@@ -18,6 +19,18 @@ from .ours import is_ours
 from .spaces import Discrete, Space
 from .update_check import check_leaves, returned_parts
 
+ARGUMENTS = {
+    "init": ("spec", "key"),
+    "initial_carry": ("state",),
+    "act": ("state", "obs", "carry", "key"),
+    "update": ("state", "data", "key"),
+    "update_with_errors": ("state", "data", "key"),
+    "adopt": ("fresh", "trained"),
+    "give_up_episode": ("state",),
+    "estimate": ("state", "obs", "action"),
+    "q_values": ("state",),
+}
+"""What methods of an agent are called with, by place."""
 KINDS = {"i": "iu", "u": "iu", "f": "iuf"}
 """Which kinds of numbers stand for those of a space: whole ones for whole ones, either for the others."""
 
@@ -37,15 +50,17 @@ def check_agent(agent: Agent, spec: EnvSpec, plays_greedily: bool = True) -> Non
     """
     kind, key = type(agent), jax.eval_shape(lambda: jax.random.key(0))
     _check_collector(agent)
-    agent.learns_from.check_agent(agent, spec)
-    if not is_ours(kind.update) and agent.learns_from.batched:
-        check_takes(f"{kind.__name__}.update", agent.update, ("state", "data", "key"), ("axis",))
+    _check_signatures(agent, plays_greedily)
     if not is_ours(kind.init):
-        field = f"{kind.__name__}.init"
-        check_leaves(field, _traced(field, lambda key: agent.init(spec, key), key))
+        with tracing(agent, "init"):
+            made = eqx.filter_eval_shape(lambda key: agent.init(spec, key), key)
+        check_leaves(f"{kind.__name__}.init", made)
+    if not is_ours(kind.initial_carry):
+        with tracing(agent, "initial_carry"):
+            made = eqx.filter_eval_shape(lambda key: agent.initial_carry(agent.init(spec, key)), key)
+        check_leaves(f"{kind.__name__}.initial_carry", made, "a carry")
+    agent.learns_from.check_agent(agent, spec)
     if not is_ours(kind.act):
-        keywords = ("greedy",) if plays_greedily else ()
-        check_takes(f"{kind.__name__}.act", agent.act, ("state", "obs", "carry", "key"), keywords)
         for how in ({}, {"greedy": True}) if plays_greedily else ({},):
             _check_answers(agent, spec, how)
     if not is_ours(kind.q_values):
@@ -65,17 +80,30 @@ def _check_collector(agent: Agent) -> None:
         raise ConfigError(f"{type(agent).__name__}.learns_from", given, fix)
 
 
-def _traced(field: str, function: Callable[..., Any], *args: Any) -> Any:
-    """Returns the shapes of what a method of an agent returns.
+def _check_signatures(agent: Agent, plays_greedily: bool) -> None:
+    """Refuses methods of one's own that cannot be called as training calls them.
 
     Raises:
-        ConfigError: where an error of JAX's has a meaning; others are raised as they are.
+        ConfigError: naming the first, and its arguments.
+    """
+    kind, axis = type(agent), ("axis",) if agent.learns_from.batched else ()
+    keywords = {"act": ("greedy",) if plays_greedily else (), "update": axis, "update_with_errors": axis}
+    for name, arguments in ARGUMENTS.items():
+        if not is_ours(getattr(kind, name)):
+            check_takes(f"{kind.__name__}.{name}", getattr(agent, name), arguments, keywords.get(name, ()))
+
+
+@contextlib.contextmanager
+def tracing(agent: Agent, method: str) -> Generator[None, None, None]:
+    """Says what an error of JAX's means, of an agent's method that is traced within.
+
+    Raises:
+        ConfigError: where it has a meaning; others are raised as they are.
     """
     try:
-        return eqx.filter_eval_shape(function, *args)
+        yield
     except KNOWN_ERRORS as error:
-        kind, _, method = field.partition(".")
-        raise ConfigError("agent", kind, f"{method}: {error_meaning(error)}") from error
+        raise ConfigError("agent", type(agent).__name__, f"{method}: {error_meaning(error)}") from error
 
 
 def _check_q_values(agent: Agent, spec: EnvSpec) -> None:
@@ -85,7 +113,8 @@ def _check_q_values(agent: Agent, spec: EnvSpec) -> None:
         ConfigError: with the shape.
     """
     key, field = jax.eval_shape(lambda: jax.random.key(0)), f"{type(agent).__name__}.q_values"
-    found = _traced(field, lambda key: agent.q_values(agent.init(spec, key)), key)
+    with tracing(agent, "q_values"):
+        found = eqx.filter_eval_shape(lambda key: agent.q_values(agent.init(spec, key)), key)
     states, actions = spec.observation_space, spec.action_space
     if found is None:
         return
@@ -100,7 +129,8 @@ def _check_q_values(agent: Agent, spec: EnvSpec) -> None:
 def _check_answers(agent: Agent, spec: EnvSpec, how: dict[str, bool]) -> None:
     """Refuses another number of answers than three, no action of the space, or another carry than the first."""
     key = jax.eval_shape(lambda: jax.random.key(0))
-    field = f"{type(agent).__name__}.act{' (greedy=True)' if how else ''}"
+    method = f"act{' (greedy=True)' if how else ''}"
+    field = f"{type(agent).__name__}.{method}"
 
     def answers(key: Any) -> Any:
         state, obs = agent.init(spec, key), spec.observation_space.sample(key)
@@ -112,7 +142,8 @@ def _check_answers(agent: Agent, spec: EnvSpec, how: dict[str, bool]) -> None:
         check_leaves(field, extras, "extras")
         return action, carried, carry
 
-    action, carry, first = _traced(field, answers, key)
+    with tracing(agent, method):
+        action, carry, first = eqx.filter_eval_shape(answers, key)
     check_action(field, action, spec.action_space)
     if jax.tree.structure(carry) != jax.tree.structure(first) or shapes(carry) != shapes(first):
         raise ConfigError(
@@ -137,6 +168,9 @@ def has_own_methods(agent: Agent, collector: object, methods: dict[str, str]) ->
         if not callable(getattr(agent, name, None)):
             fix = f"one that learns from {type(collector).__name__} has {name}{does}"
             raise ConfigError(f"{type(agent).__name__}.{name}", ..., fix)
+        if not is_ours(getattr(type(agent), name, agent)) and not does.endswith("static method"):
+            arguments = does.removeprefix("(").partition(")")[0].split(", ")
+            check_takes(f"{type(agent).__name__}.{name}", getattr(agent, name), tuple(arguments))
     return not all(is_ours(getattr(type(agent), name, agent)) for name in ("init", *methods))
 
 

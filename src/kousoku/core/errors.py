@@ -141,14 +141,15 @@ def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
-def check_takes(
-    field: str, function: Callable[..., Any], names: tuple[str, ...], keywords: tuple[str, ...] = ()
-) -> None:
+def check_takes(field: str, function: Any, names: tuple[str, ...], keywords: tuple[str, ...] = ()) -> None:
     """Refuses a function that cannot be called with so many arguments by their place, and others by name.
 
     Raises:
         ConfigError: naming the field and the arguments.
     """
+    wanted = ", ".join((*names, *(("*", *keywords) if keywords else ())))
+    if not callable(function):
+        raise ConfigError(field, function, f"use a function of ({wanted})")
     try:
         signature = inspect.signature(function)
     except ValueError:  # some written in C do not tell
@@ -157,7 +158,6 @@ def check_takes(
         signature.bind(*names, **dict.fromkeys(keywords))
     except TypeError as error:
         name = getattr(function, "__qualname__", type(function).__name__)
-        wanted = ", ".join((*names, *(("*", *keywords) if keywords else ())))
         raise ConfigError(field, f"{name}{signature}", f"use a function of ({wanted})") from error
 
 
@@ -225,9 +225,21 @@ def check_count(field: str, value: Any, *, low: int = 1, high: int | None = None
     whole = is_number(value) and value % 1 == 0
     if not whole or value < low or (high is not None and value > high):
         upper = "" if high is None else f" and at most {high}"
-        use = "it is an array; write int(...)," if getattr(value, "ndim", None) == 0 and not is_number(value) else "use"
-        raise ConfigError(field, value, f"{use} a whole number of at least {low}{upper}")
+        raise ConfigError(field, value, f"{_instead_of_array(value)} a whole number of at least {low}{upper}")
     return int(value)
+
+
+def _instead_of_array(value: Any) -> str:
+    """Returns how the number that an array holds, now or when a program runs, is made one of Python's; or "use"."""
+    if getattr(value, "ndim", None) != 0 or is_number(value):
+        return "use"
+    try:
+        int(value)
+    except TypeError:  # of JAX's, for what it traces
+        return "it is not known before the program runs: make a field that holds it eqx.field(static=True), and use"
+    except (ValueError, OverflowError):  # NaN, infinity
+        return "use"
+    return "it is an array; write int(...),"
 
 
 def check_size(field: str, value: Any, *, low: int = 1, high: int | None = None) -> int:

@@ -16,4 +16,4 @@ def is_ours(part: Any) -> bool:
     >>> is_ours(is_ours), is_ours(dict)
     (True, False)
     """
-    return (part.__module__ or "").partition(".")[0] == OURS
+    return (getattr(part, "__module__", None) or "").partition(".")[0] == OURS

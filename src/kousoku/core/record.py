@@ -52,8 +52,8 @@ class RunRecord:
             whole episodes that ended since the last report, NaN where none did), "reward" (mean per step), "episodes"
             (how many these were), "value_estimate" and "discounted_return" (means over states of these: what an agent
             with a replay buffer expected of its action, and what followed), "blown_up" (how many ended so, whole or
-            not), "td_error" and "info.NAME" are [R, N], where recorded; so are the means of what an update from a
-            rollout reports ("policy_loss", ...). "eval_step" [E], "eval_return", "eval_length" and "eval_held_out"
+            not), "td_error" and "info.NAME" are [R, N], where recorded; so are the means of what updates return
+            ("policy_loss", ...). "eval_step" [E], "eval_return", "eval_length" and "eval_held_out"
             [E, N] are of evaluations on the way; the last is the return in that half of their episodes which has no
             part in choosing the best checkpoint. "episodes", "blown_up" and "length" are float64, other means float32.
         tables: "q" [N, S, A]; "visits" [N, S, A] and "q_history" [R, N, S, A] where recorded; "exact_q" [S, A] and

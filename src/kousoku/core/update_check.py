@@ -63,10 +63,41 @@ def check_state(field: str, before: Any, after: Any) -> None:
         ConfigError: naming the parts that differ.
     """
     check_leaves(field, after)
-    if jax.tree.structure(after) != jax.tree.structure(before) or _shapes(after) != _shapes(before):
-        old, new = (dict.fromkeys(_shapes(state)) for state in (before, after))
-        got = f"a state with {_told(new.keys() - old.keys())}"
-        raise ConfigError(field, got, f"return one like the one given, with {_told(old.keys() - new.keys())}")
+    old, new = (dict.fromkeys(_shapes(state)) for state in (before, after))
+    gone, come = old.keys() - new.keys(), new.keys() - old.keys()
+    if gone or come:
+        got = f"a state with {_told(come)}" if come else f"a state without {_told(gone)}"
+        fix = f"return one like the one given, {f'with {_told(gone)}' if gone else 'without it'}"
+        raise ConfigError(field, got, fix)
+    if other := _other_part(before, after):
+        where, was, now = other
+        fix = f"return one like the one given, whose {where} is {was}"
+        raise ConfigError(field, f"a state whose {where} is {now}", fix)
+
+
+def _other_part(before: Any, after: Any, path: Any = ()) -> tuple[str, str, str] | None:
+    """Returns the first part of a state that is another kind of node now: where it is, what it was, what it is."""
+    (old, was), (new, now) = map(_one_level, (before, after))
+    if was != now:
+        of_before, of_after = _node(before), _node(after)
+        same = f"{of_before} with other static fields, or in another order"
+        return jax.tree_util.keystr(path) or "itself", of_before, of_after if of_after != of_before else same
+    for (step, one), (_, other) in zip(old, new, strict=True):
+        if step and (found := _other_part(one, other, (*path, *step))):
+            return found
+    return None
+
+
+def _one_level(tree: Any) -> tuple[list[tuple[Any, Any]], Any]:
+    return jax.tree_util.tree_flatten_with_path(tree, is_leaf=lambda part: part is not tree)
+
+
+def _node(value: Any) -> str:
+    """Returns what a part of a state is, with its length or its keys."""
+    if isinstance(value, dict):
+        return f"a dict of {', '.join(map(repr, value)) or 'nothing'}"
+    kind = _kind(value)
+    return str(kind) if kind is None or hasattr(value, "dtype") else f"a {kind}"
 
 
 def check_leaves(field: str, state: Any, name: str = "a state") -> None:
@@ -88,9 +119,9 @@ def _shapes(state: Any) -> list[tuple[str, tuple[int, ...], str]]:
 
 
 def _told(leaves: Iterable[tuple[str, tuple[int, ...], str]]) -> str:
-    """Returns parts of a state by name, dtype and shape, for a message; "another structure" of none."""
+    """Returns parts of a state by name, dtype and shape, for a message."""
     parts = sorted(f"{name or 'itself'} {dtype}{list(shape)}" for name, shape, dtype in leaves)
-    return ", ".join(parts[:MOST_TOLD]) + (", ..." if len(parts) > MOST_TOLD else "") or "another structure"
+    return ", ".join(parts[:MOST_TOLD]) + (", ..." if len(parts) > MOST_TOLD else "")
 
 
 def check_metrics(metrics: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import numpy as np
+from jax.core import Tracer
 
 from ...core.agent import Agent
 from ...core.env import Env
@@ -63,9 +64,10 @@ def check_agent_numbers(agent: Agent, env: Env, recording: Recording) -> None:
         return
     try:
         shapes_of(agent, env, recording)
-    except ConfigError:
-        raise
     except Exception as error:  # the user's code
+        known = isinstance(error, ConfigError)
+        if known and not isinstance(error.given, Tracer):
+            raise
         fields = _deciding(agent, env, recording)
         if not fields and isinstance(error, KNOWN_ERRORS):
             raise ConfigError("agent", type(agent).__name__, error_meaning(error)) from error

@@ -28,7 +28,7 @@ def check_memory(agent: Agent, envs: PointEnvs, members: int, recording: Recordi
         ConfigError: with the estimate and the number of members that would fit.
     """
     total, env = _memory(), envs.by_point[0]
-    _check_samples(agent, env, total)
+    check_samples(agent, env)
     shapes = shapes_of(agent, env, recording)
     bytes_each = _member_bytes(agent, shapes) + 2 * envs.bytes_each + 256
     recorded = tree_bytes(agent.learns_from.shared)
@@ -39,6 +39,19 @@ def check_memory(agent: Agent, envs: PointEnvs, members: int, recording: Recordi
             raise _too_large(agent, shapes.state, recorded + bytes_each, total)
         need = _about(members * bytes_each, total)
         raise ConfigError("seeds x sweep", plural(members, "agent"), f"they need {need}; use at most {fits}")
+
+
+def check_samples(agent: Agent, env: Env) -> None:
+    """Refuses a collector whose observations alone are too many, and whose shapes could not even be traced.
+
+    Raises:
+        ConfigError: with the least that they need.
+    """
+    obs = jax.eval_shape(env.observation_space.sample, jax.eval_shape(lambda: jax.random.key(0)))
+    samples = agent.learns_from.samples_held
+    least = 2 * samples * tree_bytes(obs)
+    if samples > MOST_SAMPLES or least > 0.8 * _memory():
+        raise _too_many(agent, f"more than {least / 2**30:.3g} GiB")
 
 
 def check_episodes(field: str, env: Env, members: int, episodes: int) -> None:
@@ -78,15 +91,6 @@ def _check_fits(field: str, count: int, bytes_each: int, what: str) -> None:
     if count * bytes_each > 0.8 * total:
         need = _about(count * bytes_each, total)
         raise ConfigError(field, count, f"{what} {need}; use at most {int(0.8 * total / bytes_each)}")
-
-
-def _check_samples(agent: Agent, env: Env, total: int) -> None:
-    """Refuses a collector whose observations alone are too many, and whose shapes could not even be traced."""
-    obs = jax.eval_shape(env.observation_space.sample, jax.eval_shape(lambda: jax.random.key(0)))
-    samples = agent.learns_from.samples_held
-    least = 2 * samples * tree_bytes(obs)
-    if samples > MOST_SAMPLES or least > 0.8 * total:
-        raise _too_many(agent, f"more than {least / 2**30:.3g} GiB")
 
 
 def _too_large(agent: Agent, state: TrainState, need: int, total: int) -> ConfigError:

@@ -33,12 +33,14 @@ from ...core.whole_file import UNFINISHED
 from . import array_store, files, former_checkpoints, provenance, tree_io
 from .run_progress import RunProgress
 
-FORMAT = 13
-FORMER = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
-"""Formats that can be read still: Monte Carlo did not count an episode's visits to 11; DQN and PQN told loss and values
-by other names to 10; to 9 all kept returns without rests, to 8 recurrent cells of our own, to 7 replay buffers alone;
-to 6 slots that began together, to 5 other paths of leaves and sums without a block, and in format 2 leaves in
-state.npz."""
+FORMAT = 14
+FORMER = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13)
+"""Formats that can be read still: to 13 updates were not counted where each iteration was one step; Monte Carlo did not
+count an episode's visits to 11; DQN and PQN told loss and values by other names to 10; to 9 all kept returns without
+rests, to 8 recurrent cells of our own, to 7 replay buffers alone; to 6 slots that began together, to 5 other paths of
+leaves and sums without a block, and in format 2 leaves in state.npz."""
+UNREADABLE, UNREADABLE_SINCE = (1,), "2026-11-23"
+"""Formats that are read no more, and the day since when no code writes them."""
 FOLDER = "checkpoints"
 STATE, METRICS, MANIFEST = "state", "metrics.jsonl", "manifest.json"
 PROGRESS_ARRAYS, PROGRESS = "ledger.npz", "ledger.json"
@@ -208,8 +210,11 @@ def read(folder: Path) -> Checkpoint:
     if manifest["format"] not in (*FORMER, FORMAT):
         ours = provenance.versions()["kousoku"]
         made_by = manifest["kousoku"]
-        fix = f"kousoku {made_by} made it; this is kousoku {ours}, which reads formats {FORMER[0]} to {FORMAT}"
-        raise ConfigError(f"{folder} format", manifest["format"], fix)
+        what = f"kousoku {made_by} made it; this is kousoku {ours}, which reads formats {FORMER[0]} to {FORMAT}"
+        fix = "use a newer one"
+        if manifest["format"] in UNREADABLE:
+            fix = f"use a checkout of before {UNREADABLE_SINCE}, or train again in another folder"
+        raise ConfigError(f"{folder} format", manifest["format"], f"{what}: {fix}")
     return _whole(lambda: _content(folder, manifest))
 
 

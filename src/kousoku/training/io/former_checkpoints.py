@@ -1,4 +1,4 @@
-"""Checkpoints of formats 2 to 12: where their leaves lie in today's training state."""
+"""Checkpoints of formats 2 to 13: where their leaves lie in today's training state."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ RENAMED = (
     (r"^tally\.sound$", "metrics.finite_iterations"),
     (r"^tally\b", "metrics"),
 )
+METRIC_SUMS = "metric_sums"
 BUFFER = "data.buffer"
 """Where a replay buffer lies."""
 BUFFER_ALONE = range(2, 8)
@@ -52,7 +53,10 @@ def upgrade(leaves: list[Leaf], needed: list[Leaf]) -> list[Leaf]:
     found = {path: (kind, array) for path, kind, array in former_cells.turned(renamed, wanted)}
     if "metrics.updates" in found:
         found.setdefault("metrics.iterations", found["metrics.updates"])
+    uncounted = "metrics.updates" in wanted - found.keys()
     for path, kind, array in needed:
+        if uncounted and path.startswith("metrics.") and METRIC_SUMS in path:  # there is no number for their means
+            found[path] = kind, np.zeros_like(array)
         if path.startswith(BEGINS_AT_ZERO):
             found.setdefault(path, (kind, np.zeros_like(array)))
         if path == "slots.whole":

@@ -16,12 +16,10 @@ from ...collectors.env_kernel import EnvStructure, partition_env
 from ...collectors.slot import kernel_slots, plain_slots
 from ...collectors.streams import agent_key
 from ...core.agent import Agent
-from ...core.collector import Collector, SlotFunctions, Steps, TrainState
+from ...core.collector import SlotFunctions, Steps, TrainState
+from ...core.collector_check import begun, collected, learned
 from ...core.env import Env
-from ...core.errors import ConfigError
 from ...core.host import HostEnv
-from ...core.ours import is_ours
-from ...core.update_check import returned_parts
 from ..metrics.metric_sums import MetricSums, Recording, add_iteration, end_block, zero_sums
 from ..population import is_leaf_number
 
@@ -88,28 +86,12 @@ def _first_iteration(
     collector, slots = agent.learns_from, slots_of(agent, env, shared)
     state = begin(agent, env, slots, key, ())
     keys = collector.keys(key, jnp.int32(0), collector.num_envs, None)
-    kind = type(collector).__name__
-    fix = "return three things: the state, what is learned from, and the steps"
-    made = collector.collect(agent, slots, state, keys, None)
-    collected, data, steps = returned_parts(f"{kind}.collect", made, 3, fix)
-    _check_steps(collector, steps)
-    fix = "return three things: the state, sums of the metrics, and the number of updates"
-    metrics = returned_parts(f"{kind}.learn", collector.learn(agent, collected, data, keys, None), 3, fix)[1]
+    after, data, steps = collected(collector, state, collector.collect(agent, slots, state, keys, None))
+    _, metrics, updates = learned(collector, after, collector.learn(agent, after, data, keys, None))
     of_steps, of_metrics = jax.eval_shape(lambda: (steps, metrics))
-    sums = zero_sums(recording, env, of_steps, of_metrics, collector.iteration_steps == 1)
+    each_is_an_update = collector.iteration_steps == 1 and updates is None
+    sums = zero_sums(recording, env, of_steps, of_metrics, each_is_an_update)
     return Shapes(dataclasses.replace(state, metrics=sums), data, steps)
-
-
-def _check_steps(collector: Collector, steps: Steps) -> None:
-    """Refuses steps of a collector of one's own that are not as many as it says: all counts rest on it.
-
-    Raises:
-        ConfigError: with both numbers.
-    """
-    needed = (collector.num_steps, collector.num_envs) if collector.batched else ()
-    if not is_ours(type(collector)) and steps.taken is None and jnp.shape(steps.reward) != needed:
-        fix = f"num_steps x num_envs is {list(needed)}: give rewards and ends of so many steps"
-        raise ConfigError(f"{type(collector).__name__}.collect", f"steps {list(jnp.shape(steps.reward))}", fix)
 
 
 def sums_before(agent: Agent, env: Env, recording: Recording) -> MetricSums:
@@ -134,9 +116,7 @@ def begin(
     agent_state = agent.init(env.spec, agent_key(key))
     if trained is not None:
         agent_state = adopted(agent, agent_state, trained)
-    made = collector.init(agent, agent_state, slots, key)
-    fix = "return three things: the slots, what is carried from step to step, and the data"
-    slot, carry, data = returned_parts(f"{type(collector).__name__}.init", made, 3, fix)
+    slot, carry, data = begun(collector, collector.init(agent, agent_state, slots, key))
     return TrainState(agent_state, slot, carry, data, sums)
 
 
@@ -169,8 +149,8 @@ def iterate(agent: Agent, slots: SlotFunctions, state: TrainState, keys: Any, ax
         axis: of the devices that share the environments.
     """
     collector = agent.learns_from
-    collected, data, steps = collector.collect(agent, slots, state, keys, axis)
-    learned, metrics, updates = collector.learn(agent, collected, data, keys, axis)
+    acted, data, steps = collector.collect(agent, slots, state, keys, axis)
+    after, metrics, updates = collector.learn(agent, acted, data, keys, axis)
     shared = axis if collector.rounds_over_devices else None
     sums = add_iteration(state.metrics, steps, metrics, updates, shared)
-    return dataclasses.replace(learned, metrics=sums)
+    return dataclasses.replace(after, metrics=sums)

@@ -8,6 +8,7 @@ from ...core.agent import Agent
 from ...core.env import Env
 from ...core.errors import ConfigError
 from ...core.host import HostEnv
+from ...core.words import plural
 from ..config import TrainConfig
 from ..metrics.metric_sums import Recording
 from ..population import Population
@@ -45,7 +46,7 @@ def check_length(agent: Agent, steps: int) -> None:
     """
     collector, least = agent.learns_from, agent.learns_from.steps_before_learning
     if steps < least:
-        size = f"one iteration has {collector.num_envs} environments x {collector.num_steps} steps"
+        size = f"one iteration has {plural(collector.num_envs, 'environment')} x {plural(collector.num_steps, 'step')}"
         why = size if least == collector.iteration_steps else f"the first update comes after {least} steps"
         raise ConfigError("steps", steps, f"{why}; use at least {least} to learn anything")
 

@@ -19,15 +19,16 @@ from ...collectors.slot import advance_clipped
 from ...collectors.streams import epoch_key
 from ...compiler import backends, kernels_are_on
 from ...core.collector import TrainState, largest_divisor
+from ...core.ours import is_ours
 from ...ops.trees import to_device
 from ..devices import pad_to, select_devices
-from ..guards.replicas import check_replicas
+from ..guards.replicas import check_divided, check_replicas
 from ..metrics.drain import Placement
 from ..metrics.metric_sums import MetricSums, Recording
 from ..population import MemberNumbers, Members, Population, member_of
 from . import grouped, stepwise
 from .base import TrainLoop, place_of
-from .iteration import begin, slots_of, sums_before
+from .iteration import begin, shapes_of, slots_of, sums_before
 
 POPULATION, ENVS = "population", "envs"
 STEPWISE_CALL, CALL = 1 << 23, 1 << 17
@@ -109,7 +110,9 @@ class CompiledLoop(TrainLoop):
         parts = Members(numbers, keys, population.envs.arrays, shared)
         self.members = _place(mesh, parts, _member_specs(each))
         self._epoch = 0, self.members
-        self._checked = False
+        self._check_from = collector.steps_before_learning
+        if self.program.axis is not None and not is_ours(type(collector)):
+            check_divided(agent, shapes_of(population.agent(0), population.env(0), recording).state)
         sums = sums_before(population.agent(0), population.env(0), recording)
         self._sums = _place(mesh, jax.tree.map(to_device, sums), P())
 
@@ -138,10 +141,11 @@ class CompiledLoop(TrainLoop):
         place = place_of(self.collector, done)
         iterations = min(self.whole(until) // self.iteration_steps - done, self.iterations_per_call, place.left)
         state = _compiled(self.program)(self._members_in(place.epoch), state, *self._on_all(place.number, iterations))
-        if self.program.axis is not None and not self._checked:
+        step = (done + iterations) * self.iteration_steps
+        if self.program.axis is not None and step >= self._check_from:
             check_replicas(self.program.agent, state.agent)
-            self._checked = True
-        return state, (done + iterations) * self.iteration_steps
+            self._check_from = 2 * step  # some of what is learned may be later than the first update
+        return state, step
 
     def _members_in(self, epoch: int) -> Members:
         """Returns the members with their keys of an epoch."""

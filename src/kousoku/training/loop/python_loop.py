@@ -17,6 +17,7 @@ from ...core.agent import Agent
 from ...core.collector import Steps, TrainState
 from ...core.env import Env
 from ...core.errors import ConfigError
+from ...core.ours import is_ours
 from ...ops.trees import select, to_device
 from ..metrics.drain import Placement
 from ..metrics.metric_sums import Recording, add_iteration, end_block
@@ -35,7 +36,8 @@ class PythonLoop(TrainLoop):
     CALL = 200
 
     def __init__(self, population: Population, recording: Recording) -> None:
-        if population.structure.learns_from.iteration_steps != 1:
+        collector = population.structure.learns_from
+        if collector.batched or not is_ours(type(collector)):  # what Online does is written out here
             fix = "the readable loop is for agents that learn from one step at a time; use the compiled loop"
             raise ConfigError("loop", "python", fix)
         self.population, self.recording = population, recording

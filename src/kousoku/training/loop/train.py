@@ -16,6 +16,7 @@ from ...core.env import Env
 from ...core.errors import ConfigError, RunWarning
 from ...core.host import HostEnv
 from ...core.own_line import warn_at_own_line
+from ...core.wrapper import kind_of
 from ...ops.schedules import in_run
 from ..config import TrainConfig
 from ..devices import select_devices
@@ -25,7 +26,7 @@ from ..guards.changed_code import forget_changed_code
 from ..guards.finite_check import FiniteCheck
 from ..guards.interrupt import StopRequest, stop_on_signals
 from ..guards.key_reuse import keys_unchecked
-from ..guards.memory_check import check_episodes, check_memory
+from ..guards.memory_check import check_episodes, check_memory, check_samples
 from ..guards.schedule_ends import warn_early_ends, warn_spent_rates
 from ..guards.trace_check import check_not_traced
 from ..guards.transfers import check_transfers
@@ -41,9 +42,11 @@ from ..metrics.loggers import check_installed
 from ..metrics.metric_sums import Recording, table_shape
 from ..point_envs import point_envs
 from ..population import Population
+from ..sources import GIVEN
 from .base import TrainLoop
 from .host import OngoingRun, learn
 from .host_envs import check_host
+from .iteration import sums_before
 from .make_loop import make_loop
 from .results import Trained, TrainJob, collect, config_json, episodes_at_end, finish
 
@@ -90,12 +93,15 @@ def train(
     if begin_with is not None:
         config = _adopting(begin_with, agent, envs.distinct, config)
     recording, members = Recording.of(tuple(config.record)), population_size(config)
+    check_samples(agent, envs.by_point[0])
     check_agent_numbers(agent, envs.by_point[0], recording)
     check_memory(agent, envs, members, recording)
     check_episodes("eval_episodes", env, members, episodes_at_end(config, members))
     population = make_population(agent, envs, config)
     if resume is None:
         check_twin_points(env, env_config, config)
+        if recording.visits and told.get("sources", {}).get("run", {}).get("record") == GIVEN:
+            _warn_no_visits(agent, envs.by_point[0], recording)
     _check_history(config, recording, env, members)
     loop = make_loop(agent, population, config)
     asked = config_json(agent, config, env_config) | told
@@ -236,6 +242,16 @@ def _warn_other_versions(made_by: dict[str, str]) -> None:
     if others:
         text = f"the checkpoint was made by other versions ({'; '.join(others)}): bits may differ from here on"
         warn_at_own_line(text, RunWarning)
+
+
+def _warn_no_visits(agent: Agent, env: Env, recording: Recording) -> None:
+    """Warns that visits are not counted where somebody asks for them and there is nothing to count by."""
+    if sums_before(agent, env, recording).visits is not None:
+        return
+    why = f"{kind_of(env)} has no table of states and actions, which are both to be Discrete"
+    if table_shape(env) is not None:
+        why = f"{type(agent).__name__} learns from {type(agent.learns_from).__name__}, which tells no single steps"
+    warn_at_own_line(f"record: 'visits' are not counted: {why}", RunWarning)
 
 
 def _check_history(config: TrainConfig, recording: Recording, env: Env, count: int) -> None:

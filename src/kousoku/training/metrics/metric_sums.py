@@ -100,7 +100,7 @@ class MetricSums(eqx.Module):
             one.
         visits: since the beginning, [S, A].
         metric_sums: of each metric, over the updates since the last report.
-        updates: how many these were; None where every step is one.
+        updates: how many these were; None where every step is followed by one.
         iterations: iterations since the last report; None where every step is one.
         finite_iterations: how many of them were made before the first in which a reward or a metric was not finite.
         block: of the block of steps that is under way, what it will add to the sums, by name.
@@ -154,14 +154,16 @@ def _summed(sums: MetricSums) -> dict[str, Any]:
     return {name: getattr(sums, name) for name in SUMMED}
 
 
-def zero_sums(recording: Recording, env: Env, steps: Steps, metrics: dict[str, Any], stepwise: bool) -> MetricSums:
+def zero_sums(
+    recording: Recording, env: Env, steps: Steps, metrics: dict[str, Any], each_is_an_update: bool
+) -> MetricSums:
     """Makes the sums before the first step.
 
     Args:
         recording: what is recorded.
         env: the environment.
         steps, metrics: the shapes of what one iteration gives.
-        stepwise: whether an iteration is a single step, whose number says all that counters would.
+        each_is_an_update: whether each iteration is one step and one update, whose number says all that counters would.
 
     Raises:
         ConfigError: for a metric that is no real scalar, or has the name of what training records itself.
@@ -186,9 +188,9 @@ def zero_sums(recording: Recording, env: Env, steps: Steps, metrics: dict[str, A
         blown_up=none if has_divergence_flag(steps.info, axes) else None,
         visits=jnp.zeros(shape, jnp.int32) if recording.visits and shape and steps.obs is not None else None,
         metric_sums=per_metric if recording.metrics else None,
-        updates=None if stepwise else none,
-        iterations=None if stepwise else none,
-        finite_iterations=None if stepwise else none,
+        updates=None if each_is_an_update else none,
+        iterations=None if each_is_an_update else none,
+        finite_iterations=None if each_is_an_update else none,
         compared_states=none if compared else None,
         estimate_sum=zero if compared else None,
         followed_sum=zero if compared else None,
