@@ -42,6 +42,7 @@ hypothesis.settings.load_profile("quick" if is_quick() else "full")
 pytest_plugins = [
     "browser",
     "drawn_reports",
+    "durations",
     "fast_kernels",
     "few_reports",
     "filmed_runs",
@@ -50,10 +51,6 @@ pytest_plugins = [
     "selection",
     "without_fsync",
 ]
-
-LONGEST = float(os.environ.get("KOUSOKU_TEST_SECONDS", "inf"))
-"""How many seconds a test may take that says no reason by `slow_because`: it fails after more."""
-
 
 DOCS = Path(__file__).parent / "docs"
 OFTEN = ("q_learning.md", "value_iteration.md")
@@ -96,30 +93,13 @@ def pytest_sessionfinish():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Some pages are run in the full tests; a reason is a sentence."""
+    """Some pages are run in the full tests."""
     for item in items:
         folder, name = item.path.parent, item.path.name
         if (folder == DOCS and name in FULL_ONLY) or (folder == DOCS / "agents" and name not in OFTEN):
             item.add_marker(pytest.mark.full("pages"))
         if folder == DOCS and name == "host-environments.md":  # Gymnasium's pictures need pygame
             item.add_marker(pytest.mark.filterwarnings("ignore:there is no film"))
-        for mark in item.iter_markers("slow_because"):
-            if len(mark.args) != 1 or mark.kwargs or not isinstance(mark.args[0], str) or not mark.args[0].strip():
-                raise pytest.UsageError(f"{item.nodeid}: slow_because takes the reason, as text")
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item, call):
-    """Where `KOUSOKU_TEST_SECONDS` is set, a test that takes longer without a reason fails."""
-    report = yield
-    took = call.duration if call.when == "call" and report.passed else 0.0
-    if took > LONGEST and not item.get_closest_marker("slow_because"):
-        report.outcome = "failed"
-        report.longrepr = (
-            f"{item.nodeid} took {took:.1f} s, more than {LONGEST:g}: make it faster, mark it `full`, or say why it "
-            'takes so long by @pytest.mark.slow_because("...")'
-        )
-    return report
 
 
 TESTS = itertools.count()

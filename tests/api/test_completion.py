@@ -1,5 +1,6 @@
 """Completion: scripts for three shells, of one table of words; each is sourced and asked."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -14,6 +15,8 @@ from kousoku.cli.completion import words_by_place
 from kousoku.cli.completion_scripts import SCRIPTS
 from kousoku.envs import ENVS
 
+UTF8 = {"LC_ALL": "C.UTF-8"}
+"""Under which a shell reads letters beyond ASCII as such, whatever the locale of who runs the tests."""
 ASK = """
 source ./completion
 while IFS= read -r line; do
@@ -61,7 +64,9 @@ def complete(places):
 
     def ask(*lines):
         typed = "".join(f"{line}\n" for line in lines)
-        done = subprocess.run(["bash", "-c", ASK], input=typed, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            ["bash", "-c", ASK], input=typed, capture_output=True, encoding="utf-8", check=True, env=os.environ | UTF8
+        )
         assert done.stderr == ""
         return [[word for word in line.split("\t") if word] for line in done.stdout.splitlines()]
 
@@ -75,7 +80,9 @@ def offered(shell, places, lines):
     Path("completion").write_text(SCRIPTS[shell](places))
     command = {"bash": ["bash", "-c", ASK], "zsh": ["zsh", "-fc", ASK_ZSH], "fish": ["fish", "-c", ASK_FISH]}[shell]
     typed = "".join(f"{line}\n" for line in lines)
-    done = subprocess.run(command, input=typed, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, input=typed, capture_output=True, encoding="utf-8", check=True, env=os.environ | UTF8
+    )
     assert done.stderr == ""
     return [sorted(word for word in line.split("\t") if word) for line in done.stdout.splitlines()]
 

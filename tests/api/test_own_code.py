@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from forked import in_a_forked_process
 
+from kousoku.core.cache_folder import SWITCH
+
 WALK = """
 import jax.numpy as jnp
 import kousoku as ks
@@ -106,6 +108,7 @@ def trained_and_more(folder):
     )
 
 
+@pytest.mark.slow_because("an environment and an agent of one's own are trained, and what they are is told")
 def test_ids_of_ones_own_are_known_to_every_command(folder, trained_and_more):
     trained, evaluated, listed, guessed, helped = trained_and_more
     assert [trained[0], evaluated[0], listed[0], guessed[0]] == [0, 0, 0, 0], (trained, evaluated, listed, guessed)
@@ -115,6 +118,7 @@ def test_ids_of_ones_own_are_known_to_every_command(folder, trained_and_more):
     assert f"kousoku {TRAIN} --import walk.py" in (folder / "run" / "config.json").read_text()
 
 
+@pytest.mark.slow_because("an environment and an agent of one's own are trained, and what they are is told")
 def test_a_run_folder_imports_nothing_and_says_what_to_do(folder, trained_and_more):
     assert trained_and_more[0][0] == 0
     (evaluated,) = told(folder, "evaluate run")
@@ -183,3 +187,10 @@ def test_what_cannot_be_imported_is_one_line(folder):
         assert status == 2
         assert told_so in error
         assert error.count("\n") == 1
+
+
+def test_what_it_compiles_is_kept_where_that_of_the_tests_is():
+    """Also where the user has no home; nothing else of the environment is handed on."""
+    script = f"import json, os; print(json.dumps([os.environ.get(name) for name in ({SWITCH!r}, 'PATH')]))"
+    assert in_a_forked_process(script, {}) == [os.environ[SWITCH], None]
+    assert in_a_forked_process(script, {SWITCH: "off"}) == ["off", None]

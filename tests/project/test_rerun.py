@@ -2,12 +2,17 @@
 
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
 
 import pytest
+from rerun import SWITCHES
 
+from kousoku.core import cache_folder
+
+ROOT = pathlib.Path(__file__).parents[2]
 TESTS = """
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -34,7 +39,7 @@ def test_at_random(number):
 
 def run(words, **variables):
     path = os.pathsep.join([str(pathlib.Path(__file__).parents[1] / "support"), os.environ.get("PYTHONPATH", "")])
-    environment = {name: value for name, value in os.environ.items() if name != "KOUSOKU_TESTS"}
+    environment = {name: value for name, value in os.environ.items() if name not in SWITCHES}
     environment |= {"PYTHONPATH": path, "PYTEST_ADDOPTS": "-p rerun -p no:jaxtyping"} | variables
     return subprocess.run(words, capture_output=True, text=True, check=False, env=environment).stdout
 
@@ -63,3 +68,11 @@ def test_a_failing_test_says_how_to_run_it_alone(tmp_path):
     (line,) = told(run([sys.executable, *shlex.split(by_name["test_at_random"])[2:]]))
     assert pathlib.Path("drawn.txt").read_text() == drawn
     assert f"KOUSOKU_TESTS=full {line}" == by_name["test_at_random"], "it says the same again"
+
+
+def test_what_the_tests_look_at_is_in_the_command():
+    """Every variable of ours that tests read, but for the one that the library itself reads."""
+    read = r'(?:environ(?:\.get\(|\[)|SWITCH = )"(KOUSOKU_\w+)"'
+    paths = ROOT / "conftest.py", *(ROOT / "tests").rglob("*.py")
+    names = {name for path in paths for name in re.findall(read, path.read_text(encoding="utf-8"))}
+    assert names - {cache_folder.SWITCH} == {*SWITCHES}

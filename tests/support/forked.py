@@ -20,6 +20,7 @@ from fresh_process import end
 
 SECONDS = 300
 """How long a script may take."""
+KEPT = "KOUSOKU_COMPILATION_CACHE"
 PARENT = """
 import json, os, signal, sys, types, warnings
 import kousoku.api, kousoku.cli, kousoku.training.loop.train
@@ -70,12 +71,15 @@ def forked(
     """Runs a script as `python -c` does, in a forked process, or in a new one where none can be.
 
     Args:
-        script, words, environment, folder: what is run, with what, and where.
+        script, words, environment, folder: what is run, with what, and where. What is compiled is kept where that of
+            the tests is, if the environment says nothing of it: there may be no home.
         strict: whether warnings are errors.
         new: whether it has to be a new one, with another hash seed.
     """
     command = [sys.executable, *(["-W", "error"] if strict else []), "-c", script, *words]
     environment = dict(os.environ if environment is None else environment)
+    if KEPT in os.environ:
+        environment.setdefault(KEPT, os.environ[KEPT])
     if new:
         environment["PYTHONHASHSEED"] = "1"
     if new or sys.platform != "linux":

@@ -7,7 +7,13 @@ from collections.abc import Generator
 
 import pytest
 
-SWITCHES = ("KOUSOKU_TESTS", "KOUSOKU_RANDOM_TESTS", "KOUSOKU_EXHAUSTIVE")
+SWITCHES = (
+    "KOUSOKU_TESTS",
+    "KOUSOKU_RANDOM_TESTS",
+    "KOUSOKU_EXHAUSTIVE",
+    "KOUSOKU_TEST_SECONDS",
+    "KOUSOKU_CHROMIUM",
+)
 
 
 @pytest.hookimpl(wrapper=True)
