@@ -165,6 +165,12 @@ def test_rewards_without_a_gradient_are_refused_before_training(tmp_path):
         ({"learning_rate": 0.0}, "learning_rate: got 0.0"),
         ({"critic_learning_rate": -1.0}, "critic_learning_rate: got -1.0"),
         ({"max_gradient_norm": 0.0}, "max_gradient_norm: got 0.0"),
+        ({"num_envs": 0}, "num_envs: got 0"),
+        ({"entropy_coefficient": -0.1}, "entropy_coefficient: got -0.1; use a number of at least 0"),
+        ({"entropy_coefficient": Linear(0.1, -0.1, 100)}, "entropy_coefficient.end: got -0.1"),
+        ({"discount": -0.1}, "discount: got -0.1"),
+        ({"observation_limit": 0.0}, "observation_limit: got 0.0"),
+        ({"adam_epsilon": 0.0}, "adam_epsilon: got 0.0"),
     ],
 )
 def test_settings_that_cannot_work_are_refused(options, told):

@@ -1,5 +1,6 @@
 """What an agent's network is made by: a config, or a function of two spaces and a key; for every agent that has one."""
 
+import jax
 import pytest
 
 import kousoku as ks
@@ -25,3 +26,9 @@ def test_a_function_of_other_arguments_is_refused(id):
 def test_a_learning_rate_that_cannot_work_is_refused(id, rate):
     with pytest.raises(ks.ConfigError, match="learning_rate"):
         ks.make_agent(id, learning_rate=rate)
+
+
+@pytest.mark.parametrize("id", AGENTS.ids())
+def test_an_agents_leaves_are_its_numbers_and_all_else_is_structure(id):
+    """Arrays are traced: what is no number decides which program is compiled."""
+    assert {type(leaf) for leaf in jax.tree.leaves(ks.make_agent(id))} == {float}

@@ -225,6 +225,37 @@ def test_td3_bc_learns_of_an_actor_in_every_second_step_alone():
     assert told[1] == told[0] != told[2]
 
 
+def data_of(n: int) -> ks.Dataset:
+    """Numbers at random: a vector, which is scaled, beside a count, which is not."""
+    rng = np.random.default_rng(4)
+    space = ks.Dict({"vector": ks.Box(-np.inf, np.inf, (3,)), "count": ks.Discrete(5)})
+    obs = {"vector": rng.normal([0.0, 1e3, -5.0], [1.0, 0.01, 0.1], (n + 1, 3)), "count": rng.integers(0, 5, n + 1)}
+    before, after = ({name: part[rows] for name, part in obs.items()} for rows in (slice(n), slice(1, n + 1)))
+    ends = np.zeros(n, bool)
+    return ks.Dataset(before, rng.integers(0, 4, n), np.zeros(n), ends, ends, after, space, ks.Discrete(4))
+
+
+def test_observations_are_scaled_by_the_moments_of_the_data():
+    """In float64: a mean in float32 is too coarse for a component that moves by 0.01 about 1,000."""
+    data = data_of(101)
+    agent = small(BC, "normal", dataset=data, normalise_observations=True, observation_limit=1.25)
+    spec = EnvSpec(data.observation_space, data.action_space)
+    state = agent.init(spec, KEY)
+    vector = data.obs["vector"]
+    scaled = np.clip((vector - vector.mean(0, dtype=np.float64)) / vector.std(0, dtype=np.float64), -1.25, 1.25)
+    columns = data.obs, data.action, data.reward, data.terminated, data.truncated, data.obs
+    batch = agent.batch(state, ReplayBatch(Transition(*jax.tree.map(jnp.asarray, columns)), jnp.int32(0)))
+    for obs in (batch.obs, batch.next_obs):
+        np.testing.assert_allclose(obs["vector"], scaled, rtol=1e-4, atol=1e-4)
+        np.testing.assert_array_equal(obs["count"], data.obs["count"])
+    without = dataclasses.replace(agent, dataset=None).init(spec, jax.random.key(1))
+    assert float(without.observations["vector"].mean[0]) == 0.0
+    adopted = agent.adopt(without, state)
+    assert eqx.tree_equal(adopted.observations, state.observations)
+    assert eqx.tree_equal(adopted.actor, state.actor)
+    assert eqx.tree_equal(adopted.optimisers, without.optimisers)
+
+
 def test_dagger_learns_the_experts_action_and_acts_as_either():
     spec = EnvSpec(ks.Discrete(3), ks.Discrete(2))
     agent = DAgger(network=ActorQConfig(**SMALL), expert=(1, 0, 1), expert_share=1.0, learning_rate=0.1)

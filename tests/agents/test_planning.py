@@ -1,6 +1,7 @@
 """The planners on problems whose values are printed in a book or follow on a sheet of paper."""
 
 import inspect
+import math
 
 import jax
 import jax.numpy as jnp
@@ -262,6 +263,27 @@ def test_giving_up_is_said(planner):
     assert int(plan.sweeps) == 20
     assert float(plan.residual) > 0.5
     assert planner(model, 0.99).converged
+
+
+@pytest.mark.parametrize(
+    ("stays", "tolerance", "sweeps"),
+    [(0.9, 0.01, 256), (0.9, 0.2, 64), (0.5, 0.01, 32), (0.5, 0.3, 8), (0.3, 0.3, 8), (0.99, 0.1, 1024)],
+)
+def test_sweeps_end_where_two_blocks_in_a_row_hardly_move_the_values(stays, tolerance, sweeps):
+    """Of -1 a step until the end s = stays^t of the value is left after t sweeps. Sweeps t to 2 t move it by s (1 - s)
+    of itself: within the tolerance of what it is then, 1 - s^2, where s <= tolerance / (1 - tolerance). The next block,
+    to 4 t, has to find the same. The first two blocks, of one sweep each, are too short to tell.
+    """
+    model = TabularModel(
+        np.array([[[stays, 1.0 - stays]]]), np.zeros((1, 1, 2), np.int32), np.full((1, 1, 2), -1.0),
+        np.array([[[False, True]]]), np.ones(1),
+    )  # fmt: skip
+    plan = value_iteration(model, 1.0, tolerance=tolerance)
+    assert plan.converged
+    assert int(plan.sweeps) == sweeps
+    enough = math.log(tolerance / (1.0 - tolerance)) / math.log(stays)
+    assert sweeps == 4 * max(2, 2 ** math.ceil(math.log2(enough)))
+    assert float(plan.v[0]) == pytest.approx((stays**sweeps - 1.0) / (1.0 - stays), rel=1e-4)
 
 
 @pytest.mark.full("covered")

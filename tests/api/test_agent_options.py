@@ -4,12 +4,14 @@ import json
 import re
 from pathlib import Path
 
+import jax.numpy as jnp
+import numpy as np
 import pytest
 from fresh_process import without_types_checked
 
 import kousoku as ks
 from kousoku.agents import AGENTS
-from kousoku.agents.options import describe, make_agent
+from kousoku.agents.options import describe, make_agent, rebuild
 from kousoku.agents.tabular.q_learning import QLearning
 from kousoku.cli import COMMANDS, main
 from kousoku.cli.completion import _options as command_options
@@ -80,6 +82,13 @@ def test_both_ways_to_give_options_make_the_same_agent(trained):
             ks.train("q_learning", "GridWorld-v0", agent_options=explicit, **named)
     assert len(trained) == 4
     assert all(describe(agent) == describe(ks.make_agent("q_learning", **options)) for agent in trained)
+
+
+def test_numbers_that_are_arrays_are_told_as_numbers():
+    for rate in (0.25, np.float64(0.25), jnp.float32(0.25), jnp.array(0.25)):
+        told = describe(make_agent("q_learning", learning_rate=rate))
+        assert json.dumps(told["learning_rate"]) == "0.25"
+        assert rebuild(told).learning_rate == 0.25
 
 
 def test_what_is_given_overrides_the_preset_and_leaves_the_rest_of_it(trained):

@@ -181,14 +181,14 @@ def test_alpha_zero_draws_uniformly():
     np.testing.assert_allclose(state.agent["weights"], 1.0)
 
 
-@pytest.mark.full("covered")
 def test_several_steps_go_with_priorities():
-    agent = prioritised(n_step=3, discount=0.9)
+    """Of two updates in an iteration, each with errors of its own."""
+    agent = prioritised(n_step=3, discount=0.9, gradient_steps=2)
     state, _ = run(agent, 12)
     np.testing.assert_allclose(leaves(state.data.buffer), expected_priorities(state, agent, 12), rtol=2e-4)
     drawn = logged(state)
     steps = drawn.next_obs[..., 0] - drawn.obs[..., 0]
-    np.testing.assert_allclose(state.agent["discount"][:12], 0.9**steps, rtol=1e-5)
+    np.testing.assert_allclose(state.agent["discount"][:24], 0.9**steps, rtol=1e-5)
     assert set(steps.ravel().tolist()) == {1.0, 2.0, 3.0}
 
 

@@ -52,11 +52,14 @@ def test_the_newest_steps_replace_the_oldest():
 @pytest.mark.by_default("8-6-10")
 @pytest.mark.parametrize(("iterations", "first", "filled"), [(3, 0, 6), (5, 0, 10), (8, 6, 10)])
 def test_what_is_kept_is_listed_oldest_first_as_it_was_made(iterations, first, filled):
-    state, _ = run(recorder(), iterations)
+    state, said = run(recorder(), iterations)
     rows = recorder().learns_from.kept_transitions(state.data, iterations)
     assert rows.obs.shape == (4, filled, 3)
     np.testing.assert_array_equal(rows.obs[:, :, 0], np.tile(np.arange(first, first + filled), (4, 1)))
     check_transitions(rows)
+    for part in ("obs", "action", "reward"):  # what recorders of steps are told is what is kept
+        told = np.concatenate([np.swapaxes(getattr(steps, part), 0, 1) for steps, _, _ in said], axis=1)
+        np.testing.assert_array_equal(getattr(rows, part), told[:, -filled:])
     size = sum(leaf.nbytes for leaf in jax.tree.leaves(state.data.buffer))
     assert recorder().learns_from.buffer_use(state.data, iterations) == (4 * filled, 40, size)
 
@@ -203,7 +206,8 @@ def test_bad_settings_are_refused_in_one_line():
         "Replay(num_steps=1.5)": "use a whole number of at least 1",
         "Replay(batch_size=-1)": "use a whole number of at least 1",
         "Replay(gradient_steps=0)": "use a whole number of at least 1",
-        "Replay(learning_starts=-1)": "use a whole number of at least 0",
+        "Replay(learning_starts=-1)": "use a whole number of at least 0 and at most 2147483647",
+        "Replay(learning_starts=2**31)": "use a whole number of at least 0 and at most 2147483647",
         "Replay(capacity='many')": "use a whole number of at least 1",
         "Replay(capacity=100, num_envs=8, num_steps=16)": "one iteration makes 8 x 16 transitions; keep at least those",
     }

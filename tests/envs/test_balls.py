@@ -353,6 +353,21 @@ class TestScene:
         assert len(scene.foreground) == 1
         assert not any(isinstance(shape, Line) for shape in scene.background)
 
+    @pytest.mark.parametrize(("walls", "floor"), [(True, True), (True, False), (False, True)])
+    def test_a_box_is_drawn_where_balls_bounce(self, walls, floor):
+        """A line's edge is where that of a ball is whose centre is at the end of its way."""
+        env = Balls(n=1, walls=walls, floor=floor)
+        width, height = env.width, env.height
+        corners = [env.scene(started((x,), (z,), (0,), (0,))).foreground for x, z in ((0, 0), (width, height))]
+        (low,), (high,) = corners
+        lines = {shape for shape in env.scene(started((0,), (0,), (0,), (0,))).background if isinstance(shape, Line)}
+        away = low.radius + next(iter(lines)).width / 2
+        left, right, top, ground = low.x - away, high.x + away, high.y - away, low.y + away
+        wanted = [(left, top, left, ground), (right, top, right, ground), (left, top, right, top)] if walls else []
+        wanted += [(left, ground, right, ground)] if floor else []
+        found = sorted((line.x1, line.y1, line.x2, line.y2) for line in lines)
+        np.testing.assert_allclose(found, sorted(wanted), atol=1e-6)
+
     @pytest.mark.full("covered")
     def test_many_balls_are_smaller(self):
         few, many = (Balls(n=n).scene(Balls(n=n).reset(KEY)[0]).foreground for n in (20, 4000))

@@ -101,6 +101,10 @@ def test_episodes_begin_as_the_suites(task: str) -> None:
     touching = jax.jit(jax.vmap(touches))(states)
     assert not touching.any()
     assert not obs[:, 24:29].any()
+    if options.get("insert"):  # the way in is turned by 60 degrees at most
+        turn = 2.0 * np.arctan2(obs[:, 43], obs[:, 42])
+        assert (np.abs(turn) <= np.pi / 3.0 + 1e-6).all()
+        assert np.histogram(turn, 4, (-np.pi / 3.0, np.pi / 3.0))[0].min() > MANY / 8
 
 
 def test_an_object_begins_anywhere_or_in_the_hand_or_at_the_target() -> None:
@@ -119,6 +123,8 @@ def test_an_object_begins_anywhere_or_in_the_hand_or_at_the_target() -> None:
     assert (obs[:, 38:40] == 0.0).all()
     assert (np.abs(target[:, 0]) <= 0.4).all()
     assert ((target[:, 1] >= 0.1) & (target[:, 1] <= 0.4)).all()
+    turn = 2.0 * np.arctan2(obs[:, 43], obs[:, 42])
+    assert np.histogram(turn, 8, (-np.pi, np.pi))[0].min() > MANY / 16
 
 
 def test_targets_of_a_stack_are_where_boxes_would_be() -> None:

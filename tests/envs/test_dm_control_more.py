@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import mujoco
 import numpy as np
 import pytest
+from dm_control_small import about, seen
 
 import kousoku as ks
 from kousoku.core.errors import ConfigError
@@ -26,9 +27,7 @@ from kousoku.envs.dm_control.humanoid_cmu import SuiteHumanoidCMU
 from kousoku.envs.dm_control.lqr import SuiteLqr
 from kousoku.envs.dm_control.quadruped import HAIR, LIFT, SuiteQuadruped
 from kousoku.envs.dm_control.randomizers import randomize_joints
-from kousoku.envs.dm_control.suite import Look
 from kousoku.envs.locomotion.robot import at_rest
-from kousoku.envs.locomotion.world import Still, World
 from kousoku.physics import any_contact
 
 KEY = jax.random.key(0)
@@ -74,24 +73,6 @@ def begun(env: Any, count: int = MANY) -> tuple[SuiteState, dict[str, np.ndarray
 
 def touching(env: Any, qpos: Any) -> np.ndarray:
     return np.asarray(jax.jit(jax.vmap(ks.kernel(lambda q: any_contact(env.model, q))))(jnp.asarray(qpos)))
-
-
-def seen(
-    env: Any, qpos: Any = None, qvel: Any = None, goal: tuple[float, ...] = (), control: tuple[float, ...] = (0.0,)
-) -> Look:
-    """What there is to see of positions and velocities; those of the file, and at rest, if not given."""
-    model = env.model
-    qpos = jnp.asarray(model.qpos0 if qpos is None else qpos, jnp.float32)
-    physics = at_rest(model, qpos, jnp.zeros(model.nv) if qvel is None else jnp.asarray(qvel, jnp.float32))
-    world, felt = World(model, Still(model, physics), jnp.float32), jnp.zeros(env.num_felt)
-    return Look(world, physics, jnp.array(control), felt, jnp.array(goal, jnp.float32))
-
-
-def about(angle: float, axis: int) -> list[float]:
-    """The quaternion of a turn about an axis of the world."""
-    sines = [0.0, 0.0, 0.0]
-    sines[axis] = math.sin(angle / 2)
-    return [math.cos(angle / 2), *sines]
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -180,6 +180,11 @@ def test_values_of_another_kind_are_refused_as_well_where_nothing_checks_types()
         "teleports: got [1]; use a dict": "ks.gridworld(OK, teleports=[1])",
         "teleports[(0, 0)]: got 5; use ((row": "ks.gridworld(OK, teleports={(0, 0): 5})",
         "teleports[(0, 1)]: got (0, 0); use ((row": "ks.gridworld(OK, teleports={(0, 1): (0, 0)})",
+        "teleports[(0, 1)]: got ((0, 0), 1.0, 2.0); use ((row": (
+            "ks.gridworld(OK, teleports={(0, 1): ((0, 0), 1.0, 2.0)})"
+        ),
+        "teleports[(0, 1)] reward: got '1'; use a number": "ks.gridworld(OK, teleports={(0, 1): ((0, 0), '1')})",
+        "teleports: got (0, 0, 0); use a (row": "ks.gridworld(OK, teleports={(0, 1): ((0, 0, 0), 1.0)})",
         "teleports: got 0; use a (row, column)": "ks.gridworld(OK, teleports={0: ((0, 1), 1.0)})",
         "teleports: got (0.5, 1); use a (row": "ks.gridworld(OK, teleports={(0, 0): ((0.5, 1), 1.0)})",
         "option of Maze-v0: got 'loop'; did": "ks.make('Maze-v0', loop=1)",

@@ -187,3 +187,21 @@ def test_steps_are_as_frequent_as_the_model_says(moves):
             if len(expected) > 1:
                 chances = [(counts[o], draws * p) for o, p in expected.items()]
                 assert stats.chisquare(*zip(*chances, strict=True)).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        *({name: -0.5} for name in ("step_reward", "goal_reward", "pit_reward", "cliff_reward", "bump_reward")),
+        {"slip": 0.25},
+    ],
+)
+def test_grids_that_differ_in_numbers_alone_share_a_program(number):
+    assert jax.tree.structure(ks.gridworld("S.G", **number)) == jax.tree.structure(ks.gridworld("S.G"))
+
+
+@pytest.mark.parametrize(
+    "rule", [{"moves": 8}, {"stay": True}, {"wind": (0, 1, 0)}, {"teleports": {(0, 2): ((0, 0), 1.0)}}]
+)
+def test_grids_of_other_rules_have_a_program_of_their_own(rule):
+    assert jax.tree.structure(ks.gridworld("SG.", **rule)) != jax.tree.structure(ks.gridworld("SG."))

@@ -32,6 +32,24 @@ PENDULUM = "InvertedPendulum-v5"
 KEY = jax.random.key(0)
 
 
+# ---- what is observed
+
+
+@pytest.mark.parametrize(
+    ("without", "size"),
+    [
+        ((), 348),
+        (("cinert", "cfrc_ext"), 348 - 13 * (10 + 6)),
+        (("cvel", "qfrc_actuator"), 348 - 13 * 6 - 17),
+        (("cinert", "cvel", "qfrc_actuator", "cfrc_ext"), 22 + 23),
+    ],
+)
+def test_a_humanoids_observation_has_the_parts_that_are_wanted(without: tuple[str, ...], size: int) -> None:
+    """Of 13 bodies, 17 joints, 24 positions, of which the first two are left out, and 23 velocities."""
+    env = ks.make("Humanoid-v5", **{f"include_{part}_in_observation": False for part in without})
+    assert env.observation_space.shape == (size,)
+
+
 # ---- bad input
 
 

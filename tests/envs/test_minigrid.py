@@ -17,6 +17,7 @@ from recordings import first_other
 
 import kousoku as ks
 from kousoku.core.errors import ConfigError
+from kousoku.core.scene import Circle, Rect
 from kousoku.envs.minigrid.cells import (
     BALL,
     BLUE_BALL,
@@ -41,27 +42,38 @@ from kousoku.envs.minigrid.dynamic_obstacles import DynamicObstacles, rolled
 from kousoku.envs.minigrid.env import DONE, DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE, MiniGridState, handled
 from kousoku.envs.minigrid.key_corridor import reached
 from kousoku.envs.minigrid.layout import Layout, walled
+from kousoku.envs.minigrid.picture import object_shapes
 from kousoku.envs.minigrid.view import visible
 
 RECORDED = json.loads(PATH.read_text(encoding="utf-8"))
 KEY_OF_ALL = jax.random.key(0)
 
 
-@pytest.mark.by_default("Unlock", "UnlockPickup")
-@pytest.mark.reference
-@pytest.mark.parametrize("task", RECORDED)
-def test_a_recording_of_the_package_is_played_again(task):
-    """A kernel plays it, so that kernels are held to the rules as well."""
+def assert_replays(task, compiled):
+    """Checks that a task is the package's, in all that a recording of it has."""
     wanted, env = RECORDED[task], ks.make(f"MiniGrid-{task}-v0")
     actions = np.array([int(a) for a in wanted["actions"]], np.int32)
     key = jax.random.wrap_key_data(jnp.array(wanted["key"], jnp.uint32))
-    with no_fallback():
-        replay = ks.kernel(lambda layout, key, actions: play(env, layout, key, actions)[1])
-        timesteps = jax.device_get(jax.jit(replay)(layout_from_json(wanted["layout"]), key, actions))
+    replay = compiled(lambda layout, key, actions: play(env, layout, key, actions)[1])
+    timesteps = jax.device_get(jax.jit(replay)(layout_from_json(wanted["layout"]), key, actions))
     assert first_other(timesteps.obs, wanted["checksums"]) is None
     assert np.flatnonzero(timesteps.terminated).tolist() == [len(actions) - 1] * wanted["terminated"]
     assert timesteps.reward[-1] == pytest.approx(wanted["reward"], abs=1e-6)
     assert not timesteps.reward[:-1].any()
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("task", RECORDED)
+def test_a_recording_of_the_package_is_played_again(task):
+    assert_replays(task, lambda replay: replay)
+
+
+@pytest.mark.by_default("Unlock", "UnlockPickup")
+@pytest.mark.reference
+@pytest.mark.parametrize("task", RECORDED)
+def test_a_kernel_plays_a_recording_of_the_package_again(task):
+    with no_fallback():
+        assert_replays(task, ks.kernel)
 
 
 # ---- rules by hand
@@ -277,6 +289,16 @@ def test_rooms_that_can_be_reached():
     assert reached(jnp.array([True]), jnp.zeros(0, bool)).all()
 
 
+@pytest.mark.parametrize("id", [id for id in ks.list_envs() if "-Empty-" in id or "-Dynamic-" in id])
+def test_agents_begin_in_the_corner_unless_ids_say_random(id):
+    env = ks.make(id)
+    assert env.random_start == ("Random" in id)
+    if env.size == 5:
+        layouts = jax.jit(jax.vmap(lambda key: env.layout(key)))(jax.random.split(KEY_OF_ALL, 20))
+        starts = set(zip(layouts.x.tolist(), layouts.y.tolist(), layouts.direction.tolist(), strict=True))
+        assert len(starts) > 10 if env.random_start else starts == {(1, 1, 0)}
+
+
 # ---- balls that roll
 
 
@@ -382,6 +404,30 @@ def test_limits_are_the_packages_unless_given():
     assert ks.make("MiniGrid-Empty-5x5-v0", time_limit=7).time_limit == 7
     assert ks.make("MiniGrid-MultiRoom-N4-S5-v0").time_limit == 120
     assert ks.make("MiniGrid-MultiRoom-N4-S5-v1").time_limit == 80
+
+
+@pytest.mark.parametrize("kind", [GOAL, LAVA, OPEN_DOOR, CLOSED_DOOR, LOCKED_DOOR, KEY, BALL, BOX])
+@pytest.mark.parametrize(("x", "y", "size"), [(3.0, 5.0, 1.0), (2.5, 0.5, 0.25)])
+def test_all_that_is_drawn_of_a_cell_lies_in_it(kind, x, y, size):
+    shapes = object_shapes(kind, 2, x, y, size)
+    assert shapes
+    corners = []
+    for shape in shapes:
+        if isinstance(shape, Rect):
+            assert min(shape.width, shape.height) > 0
+            corners += [(shape.x, shape.y), (shape.x + shape.width, shape.y + shape.height)]
+        elif isinstance(shape, Circle):
+            corners += [(shape.x + side, shape.y + side) for side in (-shape.radius, shape.radius)]
+        else:
+            corners += shape.points
+    low, high = np.min(corners, axis=0), np.max(corners, axis=0)
+    assert (low >= np.array([x, y]) - 1e-6).all()
+    assert (high <= np.array([x, y]) + size + 1e-6).all()
+    assert (high - low).max() > 0.5 * size
+
+
+def test_nothing_is_drawn_of_an_empty_cell():
+    assert object_shapes(EMPTY, 0, 0.0, 0.0) == []
 
 
 def test_a_picture_has_everything_in_its_colour_and_what_is_seen_lighter():

@@ -103,7 +103,7 @@ def test_steps_are_gymnasiums_outcomes_with_their_frequencies(ours, theirs):
     assert freedom == 0 or stats.chi2.sf(statistic, freedom) > 1e-4
 
 
-@pytest.mark.by_default("CliffWalking-v1", "CliffWalkingSlippery-v1")
+@pytest.mark.by_default("CliffWalking-v1", "CliffWalkingSlippery-v1", "Taxi-v4")
 @pytest.mark.parametrize(("ours", "theirs"), CASES)
 def test_first_states_are_drawn_from_gymnasiums_distribution(ours, theirs):
     draws = 30_000

@@ -182,6 +182,13 @@ def test_grey_images_are_gymnasiums_up_to_its_rounding(keep_dim):
     assert wrapped.observe(jnp.full((12, 8, 3), 255, jnp.uint8)).min() == 255
 
 
+@pytest.mark.parametrize(("channel", "share"), [(0, 2125), (1, 7154), (2, 721)])
+def test_each_colour_has_its_share_of_grey_rounded_down(channel, share):
+    wrapped = ours.GrayscaleObservation(Pictures(ks.Box(0, 255, (256, 1, 3), np.uint8)))
+    image = jnp.zeros((256, 1, 3), jnp.uint8).at[:, 0, channel].set(jnp.arange(256, dtype=jnp.uint8))
+    assert wrapped.observe(image)[:, 0].tolist() == [share * x // 10_000 for x in range(256)]
+
+
 def test_grey_images_of_fractions():
     wrapped = ours.GrayscaleObservation(Pictures(ks.Box(0.0, 1.0, (2, 2, 3))))
     grey = wrapped.observe(jnp.full((2, 2, 3), jnp.array([1.0, 0.0, 0.5], jnp.float32)))

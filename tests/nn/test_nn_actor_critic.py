@@ -195,11 +195,21 @@ def test_the_config_is_a_value():
 def test_lists_as_a_file_gives_them_become_tuples():
     script = """
 import json
-from kousoku.nn import ActorCriticConfig
-listed, plain = (ActorCriticConfig(hidden=x([8]), critic_hidden=x([4, 4])) for x in (list, tuple))
-print(json.dumps([listed == plain, hash(listed) == hash(plain)]))
+from kousoku.nn import NETWORK_CONFIGS
+told = {}
+for config in NETWORK_CONFIGS:
+    for field in {"hidden", "critic_hidden", "stream_hidden"} & {*config.__dataclass_fields__}:
+        rest = {"dueling": True} if field == "stream_hidden" else {}
+        listed, plain = (config(**{field: x([4, 8])}, **rest) for x in (list, tuple))
+        told[f"{config.__name__}.{field}"] = [listed == plain, hash(listed) == hash(plain)]
+print(json.dumps(told))
 """
-    assert in_a_forked_process(script) == [True, True]
+    told = in_a_forked_process(script)
+    assert sorted(told) == [
+        "ActorCriticConfig.critic_hidden", "ActorCriticConfig.hidden", "ActorQConfig.critic_hidden",
+        "ActorQConfig.hidden", "PolicyConfig.hidden", "QNetworkConfig.hidden", "QNetworkConfig.stream_hidden",
+    ]  # fmt: skip
+    assert all(same == [True, True] for same in told.values()), told
 
 
 def test_the_interface_is_abstract():

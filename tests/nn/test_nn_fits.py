@@ -10,9 +10,12 @@ import pytest
 from fresh_process import refusals
 
 import kousoku as ks
-from kousoku.core.spaces import Discrete, MultiDiscrete
+from kousoku.core.spaces import Box, Discrete, MultiDiscrete
 from kousoku.nn import CategoricalHead, Dense, MultiCategoricalHead, Network, NormalHead, ValueHead
-from kousoku.ops.distributions import Categorical
+from kousoku.nn.fits import check_network
+from kousoku.ops.distributions import Categorical, Distribution
+
+OBSERVATIONS = Box(-1.0, 1.0, (4,))
 
 
 class Own(Network):
@@ -68,10 +71,51 @@ def headed(says, dtype=jnp.float32):
     return build
 
 
+class Uncounted(Distribution):
+    """A distribution of one's own, which does not say how many actions there are."""
+
+    within: Categorical
+
+    def sample(self, key):
+        return self.within.sample(key)
+
+    def log_prob(self, action):
+        return self.within.log_prob(action)
+
+    def entropy(self):
+        return self.within.entropy()
+
+    def mode(self):
+        return self.within.mode()
+
+    def kl(self, other):
+        return self.within.kl(other.within)
+
+
+def uncounted(space, in_size, *, key):
+    return Head(Dense(in_size, space.n, key=key), lambda logits: Uncounted(Categorical(logits)))
+
+
 @pytest.mark.full("whole way")
 @pytest.mark.parametrize(("env", "head"), [("CartPole-v1", CategoricalHead), ("Pendulum-v1", NormalHead)])
 def test_one_that_fits_is_trained(env, head):
     assert train(own(head=head), env).record.facts["status"] == "finished"
+
+
+@pytest.mark.parametrize(
+    ("actions", "head"),
+    [
+        (Discrete(3), CategoricalHead),
+        (MultiDiscrete((2, 3)), MultiCategoricalHead),
+        (Box(-1.0, 1.0, (2,)), NormalHead),
+        (Discrete(3), uncounted),
+    ],
+    ids=["discrete", "multi_discrete", "box", "uncounted"],
+)
+def test_one_that_fits_is_left_alone(actions, head):
+    key = jax.random.key(0)
+    network = own(head=head)(OBSERVATIONS, actions, key)
+    check_network(network, OBSERVATIONS, actions, jax.eval_shape(OBSERVATIONS.sample, key))
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,17 @@ def test_a_normal_policy_counts_in_the_bounds_of_actions():
     np.testing.assert_allclose(counted.scale, reach, rtol=1e-6)
 
 
+@pytest.mark.parametrize(("low", "high"), [((-1.0, -3.0), (1.0, 3.0)), ((-1.0, 0.0), (1.0, 2.0))])
+def test_bounds_count_also_where_some_of_them_are_one(low, high):
+    box = Box(low, high, (2,))
+    plain, counted = (
+        head_for(box, X.size, key=jax.random.key(0), gain=1.0, normalise_actions=on)(X) for on in (False, True)
+    )
+    reach, centre = 0.5 * (np.array(high) - low), 0.5 * (np.array(high) + low)
+    np.testing.assert_allclose(counted.loc, centre + reach * plain.loc, rtol=1e-6)
+    np.testing.assert_allclose(counted.scale, reach * plain.scale, rtol=1e-6)
+
+
 def test_bounds_of_one_change_no_bit():
     box = Box(-1.0, 1.0, (3,))
     plain, counted = (

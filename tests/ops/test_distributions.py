@@ -53,7 +53,7 @@ def assert_is(estimates, expected):
     assert abs(x.mean() - float(expected)) < 5 * x.std() / np.sqrt(len(x)) + 1e-5
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("tanh_normal")
 @every
 def test_entropy_and_divergence_are_means_over_samples(name):
     p, q = PAIRS[name]
@@ -205,6 +205,16 @@ def test_the_density_of_tanh_normal_integrates_to_one(mean, scale):
     actions = 0.5 + 2.5 * np.tanh(x)
     density = np.exp(np.asarray(log_probs(p, jnp.asarray(actions, jnp.float32)[:, None]), np.float64))
     assert np.trapezoid(density, actions) == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize(("mean", "scale"), [(0.0, 0.1), (-1.0, 0.5), (2.0, 1.0)])
+def test_the_entropy_of_tanh_normal_is_that_of_the_normal_and_of_the_slope(mean, scale):
+    """E[-log p(a)] of a = 0.5 + 2.5 tanh(x) is the normal's entropy and E[log(2.5 (1 - tanh(x)^2))]."""
+    z = np.linspace(-9.0, 9.0, 20_001)
+    slopes = np.log(2.5) - 2.0 * np.log(np.cosh(mean + scale * z))
+    mean_slope = np.trapezoid(np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi) * slopes, z)
+    wanted = 0.5 * np.log(2.0 * np.pi * np.e * scale**2) + mean_slope
+    assert float(squashed(mean, scale).entropy()) == pytest.approx(wanted, abs=2e-5)
 
 
 @pytest.mark.by_default("-2.0--1.0", "-2.0-0.0", "-2.0-8.0", "3.0--1.0", "3.0--8.0", "3.0-0.0", "3.0-8.0")

@@ -95,6 +95,20 @@ def test_counts_stay_exact(start):
     assert count_of(moments) == start + 4
 
 
+@pytest.mark.parametrize(
+    "counts",
+    [
+        [2**33 + 2**32 - 1, 2**16 - 1, 1, 7 * 2**40 + 3 * 2**16],
+        [0xFFFF_FFFF] * 2**16,
+        [0x1234_5678_9ABC_DEF0, 0x0FED_CBA9_8765_4321],
+    ],
+)
+def test_counts_of_many_add_up(counts):
+    words = jnp.array([divmod(count, 2**32) for count in counts], jnp.uint32)
+    nothing = jax.tree.map(lambda x: jnp.zeros((len(counts), *x.shape), x.dtype), ops.no_moments(()))
+    assert count_of(ops.merge_all(eqx.tree_at(lambda moments: moments.count, nothing, words))) == sum(counts)
+
+
 def test_a_mean_still_moves_after_a_billion_samples():
     """Each batch moves the mean by less than half a unit in its last place; a thousand of them by many."""
     count = jnp.array([0, 10**9], jnp.uint32)

@@ -169,7 +169,7 @@ def nudged(pose: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return moved
 
 
-@pytest.mark.by_default("parallel-*")
+@pytest.mark.by_default("parallel-*", "turned-capsule_cylinder")
 @pytest.mark.parametrize("pair", COLLISION_FUNCTIONS, ids=NAMES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_contacts_are_those_of_mujoco(pair, kind):

@@ -43,6 +43,13 @@ SMALL = mjcf(
       <geom type="box" size=".1 .2 .3" pos=".1 .2 0" euler=".3 .2 .1"/><site pos="1 0 0"/></body>""",
     option='gravity="1 2 -3"',
 )
+ARMS = mjcf(
+    """<body pos="0 0 1" euler="10 20 30"><joint axis="0 1 0"/><site pos="1 2 3" euler=".1 .2 .3"/>
+      <geom type="box" size=".1 .2 .3" pos=".1 .2 0" euler="30 20 10"/><geom size=".2" pos=".3 0 0"/>
+      <body pos=".4 0 .1" euler="0 0 50"><joint type="slide" axis="1 0 0"/>
+        <geom type="capsule" size=".1 .2" pos="0 .1 0" euler="40 0 0"/><site pos="0 .3 0" euler="0 60 0"/></body></body>
+    <body pos="0 -1 0"><joint axis="1 0 0"/><geom type="box" size=".3 .1 .2" pos="0 .2 .1" euler="0 25 0"/></body>""",
+)
 MJCF = {"euler": "Euler", "rk4": "RK4"}
 ORDERS = {"euler": 1, "implicit": 1, "implicitfast": 1, "rk4": 4}
 SWING = mjcf(
@@ -144,6 +151,21 @@ def test_energy_and_frames_as_arrays():
         given = State(*(jnp.asarray(x) for x in (state.qpos, state.qvel, state.act, state.qacc_warmstart)))
         ours, frames = jax.jit(lambda s: (energy(model, s), kinematics(model, s.qpos)))(given)
     np.testing.assert_allclose(ours, wanted["energy"], rtol=EXACT)
+    assert_same_frames(frames, wanted)
+    nothing = from_mujoco(mujoco.MjModel.from_xml_string("<mujoco/>"))
+    assert kinematics(nothing, jnp.zeros(0)).geom_xpos.shape == (0, 3)
+    assert energy(nothing, initial_state(nothing)) == (0.0, 0.0)
+
+
+def test_frames_of_a_state_are_cs():
+    theirs = mujoco.MjModel.from_xml_string(ARMS)
+    (state,) = states(theirs, 1, seed=5)
+    with jax.enable_x64(True):
+        frames = kinematics(from_mujoco(theirs), jnp.asarray(state.qpos))
+    assert_same_frames(frames, Oracle(theirs).forward(state))
+
+
+def assert_same_frames(frames, wanted):
     assert isinstance(frames, Frames)
     for name in ("xpos", "xquat", "xipos", "subtree_com", "geom_xpos", "site_xpos"):
         np.testing.assert_allclose(getattr(frames, name), wanted[name], rtol=EXACT, atol=EXACT)
@@ -152,6 +174,3 @@ def test_energy_and_frames_as_arrays():
             found = np.zeros(9)
             mujoco.mju_quat2Mat(found, np.asarray(turn))
             np.testing.assert_allclose(found, matrix.ravel(), atol=EXACT)
-    nothing = from_mujoco(mujoco.MjModel.from_xml_string("<mujoco/>"))
-    assert kinematics(nothing, jnp.zeros(0)).geom_xpos.shape == (0, 3)
-    assert energy(nothing, initial_state(nothing)) == (0.0, 0.0)

@@ -32,6 +32,21 @@ def commands(given) -> jax.Array:
     return jnp.stack([jnp.asarray(s.ctrl) for s in given])
 
 
+@pytest.mark.parametrize("name", ["limits", "tree", "weld"])
+def test_inverse_of_one_state_is_cs(name):
+    """Without a program: nothing is compiled."""
+    with silent():
+        theirs = compiled(name)
+    state, oracle = states(theirs, 3, seed=5)[1], Oracle(theirs)
+    wished = 3.0 * np.random.default_rng(6).normal(size=theirs.nv)
+    wanted = oracle.inverse(state, wished)
+    assert (oracle.data.nefc > 0) == (name != "tree")
+    with jax.enable_x64(True):
+        given = jax.tree.map(lambda x: x[0], together([state]))
+        found = inverse(from_mujoco(theirs), given, jnp.asarray(wished))
+    np.testing.assert_allclose(found, wanted, atol=1e-9 * (1.0 + np.abs(wanted).max()))
+
+
 @pytest.mark.full("covered")
 @pytest.mark.parametrize("name", INVERTED)
 def test_inverse_is_cs(name):

@@ -6,13 +6,20 @@ So `make test` needs no dm_control. What MuJoCo makes of the same files, stepped
 
 from __future__ import annotations
 
+import math
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
 import mujoco
 import numpy as np
 import pytest
+
+from kousoku.envs.dm_control import Look, SuiteEnv
+from kousoku.envs.locomotion.robot import at_rest
+from kousoku.envs.locomotion.world import Still, World
 
 FILES = {
     "common/materials.xml": """
@@ -234,20 +241,38 @@ FILES |= {
 }
 
 
-def write(folder: Path) -> None:
+def write(folder: Path, files: Mapping[str, str]) -> None:
     """Writes the package into a folder that Python looks for packages in."""
-    for name, text in {"../__init__.py": "", "__init__.py": "", **FILES}.items():
+    for name, text in {"../__init__.py": "", "__init__.py": "", **files}.items():
         path = folder / "dm_control" / "suite" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.resolve().write_text(text)
 
 
-def install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Puts the package in the place of dm_control, if that is there, while a test runs."""
-    write(folder)
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch, files: Mapping[str, str] = FILES) -> None:
+    """Puts the package with these files in the place of dm_control, if that is there, while a test runs."""
+    write(folder, files)
     for name in [name for name in sys.modules if name.partition(".")[0] == "dm_control"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.syspath_prepend(folder)
+
+
+def seen(
+    env: SuiteEnv, qpos: Any = None, qvel: Any = None, goal: tuple[float, ...] = (), control: tuple[float, ...] = (0.0,)
+) -> Look:
+    """What there is to see of positions and velocities; those of the file, and at rest, if not given."""
+    model = env.model
+    qpos = jnp.asarray(model.qpos0 if qpos is None else qpos, jnp.float32)
+    physics = at_rest(model, qpos, jnp.zeros(model.nv) if qvel is None else jnp.asarray(qvel, jnp.float32))
+    world, felt = World(model, Still(model, physics), jnp.float32), jnp.zeros(env.num_felt)
+    return Look(world, physics, jnp.array(control), felt, jnp.array(goal, jnp.float32))
+
+
+def about(angle: float, axis: int) -> list[float]:
+    """The quaternion of a turn about an axis of the world."""
+    sines = [0.0, 0.0, 0.0]
+    sines[axis] = math.sin(angle / 2)
+    return [math.cos(angle / 2), *sines]
 
 
 class Reference:

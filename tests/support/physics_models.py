@@ -16,7 +16,17 @@ import physics_models_smooth
 from physics_mjcf import CONSTRAINED, CONTACT, SMOOTH, Model
 from physics_states import silent
 
-__all__ = ["CONSTRAINED", "CONTACT", "FEATURES", "MODELS", "SMOOTH", "compiled", "gymnasium_models", "select"]
+__all__ = [
+    "CONSTRAINED",
+    "CONTACT",
+    "FEATURES",
+    "MODELS",
+    "REFUSED",
+    "SMOOTH",
+    "compiled",
+    "gymnasium_models",
+    "select",
+]
 
 _ALL: dict[str, Model] = {
     **physics_models_smooth.MODELS,
@@ -24,6 +34,13 @@ _ALL: dict[str, Model] = {
     **physics_models_contact.MODELS,
 }
 MODELS: dict[str, str] = {name: model.xml for name, model in _ALL.items()}
+REFUSED = {
+    "ellipsoid_cylinder": "ellipsoid-cylinder",
+    "ellipsoid_box": "ellipsoid-box",
+    "cylinder_cylinder": "cylinder-cylinder",
+    "cylinder_box": "cylinder-box",
+}
+"""Models that the engine refuses, and the pair of geoms that it has no contacts for; it takes all others."""
 FEATURES: dict[str, frozenset[str]] = {name: model.features for name, model in _ALL.items()}
 
 # The file that each of Gymnasium's v5 environments reads.

@@ -24,8 +24,9 @@ from kousoku.core.env import EnvSpec
 from kousoku.core.errors import RunWarning
 from kousoku.nn import ActorQConfig
 from kousoku.ops.schedules import Linear
-from kousoku.training.evaluation.recorded import acted
+from kousoku.training.evaluation.recorded import acted, replayed
 from kousoku.training.io import checkpoints
+from kousoku.training.io.run_progress import RunProgress
 
 SMALL: dict[str, Any] = {"hidden": (8,), "init": "lecun_normal", "batch_size": 16}
 PENDULUM = ks.make("Pendulum-v1")
@@ -338,6 +339,22 @@ def test_returns_of_a_replay_buffer_are_those_of_whole_episodes(id, options, cap
     assert len(data.episode_returns) == (15 if capacity > steps else 2)
     assert np.flatnonzero(data.begun_before).tolist() == [i * len(data) // 4 for i in range(capacity > steps, 4)]
     assert data.truncated[data.broken_off].all()
+
+
+@pytest.mark.parametrize("filled", [60, 70])
+def test_a_buffer_that_has_lost_nothing_begins_with_the_episodes_of_its_slots(filled, monkeypatch):
+    """Of four slots, whose first episodes begin at the ages 0, 12, 25 and 37 of 50."""
+    agent, env = ks.make_agent("dqn", num_envs=4, capacity=4 * 70, hidden=(4,), learning_starts=8), Fifty()
+    age = (np.array([0, 12, 25, 37])[:, None] + np.arange(70)) % 50
+    obs, none = np.asarray(age[..., None], np.float32), np.zeros((4, 70), bool)
+    kept = {"obs": obs, "action": none.astype(np.int32), "reward": np.ones((4, 70), np.float32), "next_obs": obs + 1}
+    kept |= {"terminated": none, "truncated": age == 49}
+    paths, leaves = [f"data.buffer.{name}" for name in kept], [part[None] for part in kept.values()]
+    saved = checkpoints.Checkpoint(leaves, paths, [], RunProgress(step=4 * filled), b"", {})
+    monkeypatch.setattr(checkpoints, "newest", lambda folder: saved)
+    data = replayed(Path("run"), agent, env, "Fifty-v0", 0)
+    assert np.flatnonzero(data.begun_before).tolist() == [filled, 2 * filled, 3 * filled]
+    assert set(data.episode_returns) == {50.0}
 
 
 @pytest.mark.full("covered")

@@ -19,6 +19,7 @@ from kousoku.core.errors import ConfigError
 from kousoku.core.panel import Panel
 from kousoku.core.scene import Line, Polygon, Polyline, Rect, Scene, Text
 from kousoku.viz import curve_data, ranking, style, summary, svg
+from kousoku.viz.canvas import colormap
 from kousoku.viz.headline import headline_numbers, sentence
 from kousoku.viz.heat import Heat, arrow_lines, draw_panel
 from kousoku.viz.payload import payload
@@ -430,6 +431,18 @@ class TestPlots:
         directions = [tuple(np.round(np.sign(stroke[1] - stroke[0]), 6)) for stroke in shafts]
         assert directions == [(0, -1), (1, 0), (0, 1)]
         assert [round(float(stroke[0, 0])) for stroke in shafts] == [0, 0, 1]
+
+    def test_each_cell_has_the_colour_of_its_value(self):
+        """An end's beyond the ends; where there is no value, one that no value has."""
+        panel = Panel("", ((0, 1, 2), (3, 4, -1)), action_names=(), action_arrows=())
+        values = np.array([1.0, 2.0, 4.0, np.inf, np.nan])
+        ax = Figure().add_subplot()
+        draw_panel(ax, panel, Heat("value", values, Normalize(1, 3), ""), cell_points=40, alone=False)
+        shade = np.asarray(ax.images[0].get_array())
+        palette = colormap("value")
+        np.testing.assert_allclose(shade[0], [palette(0.0), palette(0.5), palette(1.0)])
+        np.testing.assert_allclose(shade[1, 0], palette(1.0))
+        assert len({tuple(colour) for colour in (*shade[0], shade[1, 1])}) == 4
 
     @pytest.mark.parametrize("cell", [20, 50])
     @pytest.mark.parametrize("chosen", [*range(8), None], ids=str)
