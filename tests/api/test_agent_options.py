@@ -230,10 +230,14 @@ def test_no_help_names_what_is_only_in_the_code():
 
 def test_several_numbers_may_be_given_where_the_default_is_none(trained):
     actions = [0, 3, 3, 3, 0, 0, 0, 0, 3, 1, 0, 0, 0, 2, 1, 0]
-    with pytest.raises(_Reached):
-        main(["train", "dagger", "FrozenLake-v1", "--expert", ",".join(map(str, actions)), "--critic-hidden", "8,4"])
+    for words in (
+        ["dagger", "FrozenLake-v1", "--expert", ",".join(map(str, actions))],
+        ["ppo", "CartPole-v1", "--critic-hidden", "8,4"],
+    ):
+        with pytest.raises(_Reached):
+            main(["train", *words])
     assert trained[0].expert == tuple(actions)
-    assert trained[0].network.critic_hidden == (8, 4)
+    assert trained[1].network.critic_hidden == (8, 4)
 
 
 @pytest.mark.parametrize("id", AGENTS.ids())
