@@ -34,7 +34,12 @@ def labels(group) -> list[str]:
     return found + [text.get_text() for text in figures.profile(group).legends[0].get_texts()]
 
 
-@pytest.mark.parametrize("name", [HEBREW, ARABIC, f"{HEBREW} 12", f"12: {ARABIC}", f"ppo, {HEBREW}", f"{HEBREW}-ppo"])
+@pytest.mark.by_default("arabic", "latin first")
+@pytest.mark.parametrize(
+    "name",
+    [HEBREW, ARABIC, f"{HEBREW} 12", f"12: {ARABIC}", f"ppo, {HEBREW}", f"{HEBREW}-ppo"],
+    ids=["hebrew", "arabic", "number last", "number first", "latin first", "latin last"],
+)
 def test_a_name_from_right_to_left_turns_nothing_beside_it(name):
     found, kept = compared(name, "sac"), f"\u2068{name}\u2069"
     assert found.groups[0].entrants[0].name == name
@@ -47,6 +52,7 @@ def test_a_name_from_right_to_left_turns_nothing_beside_it(name):
     assert len({len(row) for row in rows}) == 1  # columns stand below each other
 
 
+@pytest.mark.by_default("202e", "2067")
 @pytest.mark.parametrize("control", CONTROLS, ids=lambda control: f"{ord(control):x}")
 def test_what_turns_the_order_of_letters_is_shown_as_a_question_mark(control):
     found = compared(f"ppo{control}0.1", f"{control}{HEBREW}", env_id=f"Grid{control}World-v0")
