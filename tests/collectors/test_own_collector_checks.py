@@ -9,8 +9,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import pytest
+from pendulum_data import pendulum
 
 import kousoku as ks
+from kousoku.agents.options import make_agent
 from kousoku.core.errors import ConfigError
 from kousoku.training.loop.iteration import shapes_of
 from kousoku.training.metrics.metric_sums import Recording
@@ -140,3 +142,34 @@ def test_what_a_collector_of_ones_own_gives_is_looked_at(part, made, told):
 @pytest.mark.parametrize("count", [2, jnp.int32(2), None])
 def test_a_number_of_updates_is_whole_or_none_for_one(count):
     looked_at("updates", lambda _: count)
+
+
+SMALL = {"hidden": (4,), "batch_size": 8}
+OURS = {
+    "q_learning": ("FrozenLake-v1", {}),
+    "a2c": ("CartPole-v1", {"num_envs": 2, "num_steps": 4, "hidden": (4,)}),
+    "dqn": ("CartPole-v1", {"num_envs": 2, "capacity": 64, **SMALL}),
+    "apg": ("Pendulum-v1", {"num_envs": 2, "num_steps": 4, "critic_minibatches": 1, "hidden": (4,)}),
+    "ars": ("Pendulum-v1", {"num_directions": 2, "top_directions": 2}),
+    "bc": ("Pendulum-v1", {"dataset": pendulum(), **SMALL}),
+}
+
+
+@pytest.mark.parametrize("id", OURS)
+def test_a_collector_of_ones_own_that_changes_nothing_is_taken(id):
+    env, options = OURS[id]
+    agent = make_agent(id, **options)
+    mine = type("Mine", (type(agent.learns_from),), {})
+    own = type(
+        "Own", (type(agent),), {"learns_from": property(lambda self: as_kind(mine, super(own, self).learns_from))}
+    )
+    shapes = shapes_of(as_kind(own, agent), ks.make(env), Recording())
+    assert jax.tree.structure(shapes.state) == jax.tree.structure(shapes_of(agent, ks.make(env), Recording()).state)
+
+
+def as_kind(kind: type, module: eqx.Module) -> eqx.Module:
+    """Returns a module as one of another class that has the same fields."""
+    made = object.__new__(kind)
+    for field in dataclasses.fields(module):
+        object.__setattr__(made, field.name, getattr(module, field.name))
+    return made

@@ -84,7 +84,7 @@ class Sums(ks.Agent):
         return {"mean": mean, "updates": state["updates"] + 1}, {}
 
 
-@pytest.mark.parametrize("late", [{}, {"starts": 30}, {"waits": 20}])
+@pytest.mark.parametrize("late", [{}, {"starts": 30}, {"waits": 20}, {"waits": 55}], ids=str)
 def test_what_devices_learn_later_than_in_the_first_steps_is_looked_at(late):
     told = r"Sums.update: got \"a state whose \['mean'\] differs\"; devices learn different things"
     with pytest.raises(ks.ConfigError, match=told):

@@ -58,8 +58,8 @@ def learned(collector: Collector, before: TrainState, made: Any) -> tuple[TrainS
     after, metrics, updates = returned_parts(field, made, 3, LEARN)
     if not is_ours(type(collector)):
         _check_train_state(field, before, after)
-        if updates is not None and _shape_and_kind(updates) != ((), "i"):
-            raise ConfigError(f"{field}'s updates", _told(updates), "give their number as an int32, or None for one")
+        if updates is not None and _shape_and_kind(updates) not in (((), "i"), ((), "u")):
+            raise ConfigError(f"{field}'s updates", _told(updates), "give their number, a whole one, or None for one")
     return after, metrics, updates
 
 
@@ -77,11 +77,12 @@ def _check_steps(field: str, collector: Collector, steps: Any) -> None:
     if not isinstance(steps.end, EpisodeEnd):
         raise ConfigError(f"{field}'s end", type(steps.end).__name__, "give a kousoku.EpisodeEnd")
     counted = (collector.num_steps, collector.num_envs) if collector.batched else ()
-    needed = counted if steps.taken is None else jnp.shape(steps.reward)
+    fixed = steps.taken is None and collector.tells_steps
+    needed = counted if fixed else jnp.shape(steps.reward)
     for path, leaf in jax.tree_util.tree_leaves_with_path(dataclasses.replace(steps, taken=None)):
         name, shape = jax.tree_util.keystr(path).lstrip("."), jnp.shape(leaf)
         if shape[: len(needed)] != needed or (len(shape) > len(needed) and name.startswith(NUMBERS)):
-            size = f"num_steps x num_envs is {list(needed)}" if steps.taken is None else f"rewards are {list(needed)}"
+            size = f"num_steps x num_envs is {list(needed)}" if fixed else f"rewards are {list(needed)}"
             raise ConfigError(field, f"steps whose {name} is {list(shape)}", f"{size}: give numbers of so many steps")
     if _shape_and_kind(steps.end.ended)[1] != "b":
         raise ConfigError(f"{field}'s end.ended", _told(steps.end.ended), "give booleans")

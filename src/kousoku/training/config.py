@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+import jax
 import numpy as np
 
 from ..core.errors import ConfigError, check_choice, check_count, check_flag, is_number
@@ -103,8 +105,8 @@ class TrainConfig:
     """
 
     steps: int = _setting(USUAL_STEPS, Kind.COUNT, OnResume.CHANGEABLE)
-    seeds: int | Sequence[int] | np.ndarray = _setting(1, Kind.NUMBERS)  # noqa: RUF009 (it only makes a field)
-    sweep: Mapping[str, Sequence[float] | np.ndarray] = _setting(dict, Kind.PYTHON)
+    seeds: int | Sequence[int] | np.ndarray | jax.Array = _setting(1, Kind.NUMBERS)  # noqa: RUF009 (it only makes a field)
+    sweep: Mapping[str, Sequence[float] | np.ndarray | jax.Array] = _setting(dict, Kind.PYTHON)
     record: Sequence[str] = _setting(RECORDED, Kind.NAMES)
     record_every: int | None = _setting(None, Kind.COUNT)
     loop: str = _setting("compiled", Kind.NAME)
@@ -117,7 +119,7 @@ class TrainConfig:
     devices: int | None = _setting(None, Kind.COUNT, OnResume.CHANGEABLE)
     init_from: Any = _setting(None, Kind.FOLDER)  # noqa: RUF009 (as for all the others: a field, not a default)
     init_member: int | None = _setting(None, Kind.COUNT)
-    out: str | None = _setting(None, Kind.FOLDER, OnResume.DROPPED)
+    out: str | os.PathLike[str] | None = _setting(None, Kind.FOLDER, OnResume.DROPPED)  # noqa: RUF009 (it only makes a field)
     log: Sequence[str] = _setting((), Kind.NAMES)
     progress: bool | None = _setting(None, Kind.SWITCH, OnResume.CHANGEABLE)
     on_report: Callable[[Report], Any] | None = _setting(None, Kind.PYTHON, OnResume.DROPPED)  # noqa: RUF009 (it only makes a field)

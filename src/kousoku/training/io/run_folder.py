@@ -54,7 +54,7 @@ WRITTEN = (
 """What a run writes, removes or replaces in its folder."""
 
 
-def make_folder(out: str | None, name: str, asked: dict[str, Any]) -> Path:
+def make_folder(out: str | os.PathLike[str] | None, name: str, asked: dict[str, Any]) -> Path:
     """Makes the run folder: the one asked for, or a new one below runs/ named after the run and the time.
 
     Args:

@@ -110,7 +110,6 @@ class CompiledLoop(TrainLoop):
         parts = Members(numbers, keys, population.envs.arrays, shared)
         self.members = _place(mesh, parts, _member_specs(each))
         self._epoch = 0, self.members
-        self._check_from = collector.steps_before_learning
         if self.program.axis is not None and not is_ours(type(collector)):
             check_divided(agent, shapes_of(population.agent(0), population.env(0), recording).state)
         sums = sums_before(population.agent(0), population.env(0), recording)
@@ -141,11 +140,9 @@ class CompiledLoop(TrainLoop):
         place = place_of(self.collector, done)
         iterations = min(self.whole(until) // self.iteration_steps - done, self.iterations_per_call, place.left)
         state = _compiled(self.program)(self._members_in(place.epoch), state, *self._on_all(place.number, iterations))
-        step = (done + iterations) * self.iteration_steps
-        if self.program.axis is not None and step >= self._check_from:
+        if self.program.axis is not None:
             check_replicas(self.program.agent, state.agent)
-            self._check_from = 2 * step  # some of what is learned may be later than the first update
-        return state, step
+        return state, (done + iterations) * self.iteration_steps
 
     def _members_in(self, epoch: int) -> Members:
         """Returns the members with their keys of an epoch."""

@@ -38,7 +38,10 @@ class PythonLoop(TrainLoop):
     def __init__(self, population: Population, recording: Recording) -> None:
         collector = population.structure.learns_from
         if collector.batched or not is_ours(type(collector)):  # what Online does is written out here
-            fix = "the readable loop is for agents that learn from one step at a time; use the compiled loop"
+            own = (
+                "" if collector.batched else f" as Online gives it, and {type(collector).__name__} is another collector"
+            )
+            fix = f"the readable loop is for agents that learn from one step at a time{own}; use the compiled loop"
             raise ConfigError("loop", "python", fix)
         self.population, self.recording = population, recording
         self.agents = [population.agent(i) for i in range(population.size)]

@@ -36,7 +36,7 @@ def check_loggers(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def check_installed(names: Sequence[str], out: str | None) -> None:
+def check_installed(names: Sequence[str], out: str | os.PathLike[str] | None) -> None:
     """Refuses what could not log.
 
     Raises:

@@ -227,7 +227,9 @@ def add_iteration(
     if sums.metric_sums is not None and values["metric_sums"].keys() != sums.metric_sums.keys():
         names = [", ".join(sorted(each)) or "none" for each in (values["metric_sums"], sums.metric_sums)]
         raise ConfigError("metrics", names[0], f"the first update had {names[1]}; their names may not change")
-    values["updates"] = None if sums.updates is None else jnp.int32(1) if updates is None else updates
+    values["updates"] = (
+        None if sums.updates is None else jnp.int32(1) if updates is None else jnp.asarray(updates, jnp.int32)
+    )
     sums = dataclasses.replace(sums, block=jax.tree.map(operator.add, sums.block, values), visits=visits)
     if sums.iterations is None or sums.finite_iterations is None:
         return sums
