@@ -70,7 +70,7 @@ def make_folder(out: str | os.PathLike[str] | None, name: str, asked: dict[str, 
         if out is not None:
             folder = check_name("out", out)
             folder.mkdir(parents=True, exist_ok=True)
-            _claim(folder, out, config)
+            _claim(folder, os.fspath(out), config)
             return folder
         stem = f"{file_stem(name)}-{time.strftime('%Y%m%d-%H%M%S')}"
         for attempt in range(1000):
