@@ -10,7 +10,7 @@ import kousoku as ks
 from kousoku.core.errors import ConfigError
 from kousoku.ops.trees import tree_bytes
 from kousoku.training.guards import memory_check
-from kousoku.training.guards.memory_check import check_memory
+from kousoku.training.guards.memory_check import check_memory, check_samples
 from kousoku.training.metrics.metric_sums import Recording
 from kousoku.training.population import PointEnvs
 
@@ -21,6 +21,7 @@ def refusal(agent, memory, monkeypatch, env=ENV):
     """What is said where there are so many bytes of memory; None where they are enough."""
     monkeypatch.setattr(memory_check, "_memory", lambda: memory)
     try:
+        check_samples(agent, env)
         check_memory(agent, PointEnvs((env,), None, env), 1, Recording())
     except ConfigError as error:
         return str(error)

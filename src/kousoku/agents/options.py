@@ -85,8 +85,13 @@ def used_options(id: str) -> list[str]:
     Raises:
         ConfigError: for an unknown id.
     """
-    unused = getattr(AGENTS.factory(id), "unused_options", ())
+    unused = _unused(id)
     return [name for name in option_names(id) if name not in unused]
+
+
+def _unused(id: str) -> tuple[str, ...]:
+    """Returns the options that an agent's network has no part for; of one that a function makes it is not known."""
+    return getattr(AGENTS.factory(id), "unused_options", ())
 
 
 def _check_used(id: str, nested: Mapping[str, Any], known: Mapping[str, inspect.Parameter]) -> None:
@@ -95,9 +100,9 @@ def _check_used(id: str, nested: Mapping[str, Any], known: Mapping[str, inspect.
     Raises:
         ConfigError: naming the option.
     """
-    unused = getattr(AGENTS.factory(id), "unused_options", ())
+    unused = set(_unused(id)) - set(REFUSED_LATER)
     for name, value in nested.items():
-        if name in unused and name not in REFUSED_LATER and value != getattr(known["network"].default, name):
+        if name in unused and value != getattr(known["network"].default, name):
             raise ConfigError(name, value, f"{id} has no part that it could change; leave it out")
 
 

@@ -24,12 +24,13 @@ MOST_SAMPLES = 2**31 - 1
 def check_memory(agent: Agent, envs: PointEnvs, members: int, recording: Recording) -> None:
     """Refuses more members, or larger ones, than memory holds, before any is allocated.
 
+    Shapes are traced for it: what is too large for that is refused by `check_samples`, before.
+
     Raises:
         ConfigError: with the estimate and the number of members that would fit.
     """
-    total, env = _memory(), envs.by_point[0]
-    check_samples(agent, env)
-    shapes = shapes_of(agent, env, recording)
+    total = _memory()
+    shapes = shapes_of(agent, envs.by_point[0], recording)
     bytes_each = _member_bytes(agent, shapes) + 2 * envs.bytes_each + 256
     recorded = tree_bytes(agent.learns_from.shared)
     room = 0.8 * total - recorded
