@@ -64,5 +64,23 @@ def test_other_spaces_and_slots_without_observations_are_left_alone():
     class Slots:
         obs = jnp.array([[9.0]])
 
-    assert observed_outside(ks.make("Pendulum-v1"), Slots) is None
-    assert observed_outside(Ring(), ()) is None
+    for env, slots in ((ks.make("Pendulum-v1"), Slots), (Ring(), ())):
+        assert observed_outside(env, env.observation_space, slots) is None
+
+
+def test_a_space_is_looked_up_as_often_however_many_reports_there_are():
+    looks = []
+
+    class Looked(Ring):
+        @property
+        def observation_space(self):
+            looks.append(1)
+            return super().observation_space
+
+    def count(steps: int) -> int:
+        looks.clear()
+        ks.train("q_learning", Looked(0), steps=steps, record_every=50, eval_episodes=0, out="", progress=False)
+        return len(looks)
+
+    count(100)  # traces
+    assert count(2000) == count(100) > 0, "some spaces are traced for at each look"

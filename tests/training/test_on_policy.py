@@ -335,7 +335,9 @@ def test_a_call_makes_whole_rollouts_and_no_more_than_its_share(monkeypatch):
     assert int(sums_of(state).updates[0]) == int(state.metrics.iterations[0]) == 2
     state, at = loop.run(state, at, 10_000)
     assert at == 128
-    assert loop_of(AGENT, WALK, every=32).iterations_per_call == 1, "nor more than to the next report"
+    for every, iterations in ((1, 1), (32, 1), (33, 2), (100, 2)):
+        to_report = f"a report after {every} steps is reached by one call, unless that is more than its share"
+        assert loop_of(AGENT, WALK, every=every).iterations_per_call == iterations, to_report
 
 
 @pytest.mark.full("covered")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, TypeVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,6 +14,7 @@ from jaxtyping import Array, Bool, Int, Shaped
 from ..compiler.frontend.keys import is_key
 
 T = TypeVar("T")
+M = TypeVar("M", bound=eqx.Module)
 
 
 def select(condition: Bool[Array, ""], if_true: T, if_false: T) -> T:
@@ -58,6 +61,22 @@ def to_device(x: Any, dtype: Any = None) -> Array:
     if isinstance(x, (bool, int, float, complex)):
         return jax.device_put(x if dtype is None else np.array(x, dtype))  # by itself its type is weak
     return jnp.asarray(x, dtype)
+
+
+def with_fields(module: M, **values: Any) -> M:
+    """Returns a module with other values in some fields, whatever they are: as where a tree is mapped, none is checked.
+
+    `dataclasses.replace` takes what a field is declared to hold, and `equinox.tree_at` twenty times as long.
+
+    Examples:
+        >>> with_fields(eqx.nn.Identity()), with_fields(eqx.nn.Dropout(0.5), p="a half").p
+        (Identity(), 'a half')
+    """
+    made, fields = object.__new__(type(module)), dataclasses.fields(module)
+    assert values.keys() <= {field.name for field in fields}, f"{type(module).__name__} has no such field"
+    for field in fields:
+        object.__setattr__(made, field.name, values.get(field.name, getattr(module, field.name)))
+    return made
 
 
 def rows(tree: T, numbers: Int[np.ndarray, " K"]) -> T:

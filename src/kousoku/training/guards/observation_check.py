@@ -9,17 +9,22 @@ import numpy as np
 
 from ...core.env import Env
 from ...core.errors import EnvError
-from ...core.spaces import Discrete, MultiDiscrete
+from ...core.spaces import Discrete, MultiDiscrete, Space
 from ...core.wrapper import kind_of
 
 
-def observed_outside(env: Env, slots: Any) -> EnvError | None:
+def observed_outside(env: Env, space: Space, slots: Any) -> EnvError | None:
     """Returns an error for an observation that slots hold which is outside a space of whole numbers; None if none is.
 
     It is asked between blocks: these are a few numbers that are there, of the first steps and of some later ones. Who
     counts from 1 is told soon.
+
+    Args:
+        env: whose observations these are, for the message.
+        space: its observation space, which some environments trace a reset for: looked up once for a run.
+        slots: what the training state holds of its slots.
     """
-    space, obs = env.observation_space, getattr(slots, "obs", None)
+    obs = getattr(slots, "obs", None)
     if obs is None or not isinstance(space, Discrete | MultiDiscrete):
         return None
     seen = np.asarray(jax.device_get(obs)).reshape(-1, *space.shape)

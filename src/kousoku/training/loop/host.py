@@ -87,7 +87,8 @@ def learn(loop: TrainLoop, run: OngoingRun, job: TrainJob, kept: bytes) -> None:
         job: what is trained, and what for.
         kept: the metrics file of the run so far.
     """
-    config, progress = job.config, run.progress
+    config, progress, env = job.config, run.progress, job.population.env(0)
+    space = env.observation_space
     with contextlib.ExitStack() as stack:
         bar = stack.enter_context(Progress(config.steps, job.population.size, config.progress))
         logs = stack.enter_context(Loggers(config.log, job.folder, job.asked, progress, kept))
@@ -95,7 +96,7 @@ def learn(loop: TrainLoop, run: OngoingRun, job: TrainJob, kept: bytes) -> None:
             while progress.step < until and not job.stop:
                 _advance(loop, run, until)
                 _count_out_visits(run, job.population.size)
-                error = loop.error or observed_outside(job.population.env(0), run.state.slots)
+                error = loop.error or observed_outside(env, space, run.state.slots)
                 if error is not None:
                     job.stop.requested, job.stop.error = True, error
             if progress.step < until:

@@ -94,7 +94,8 @@ class CompiledLoop(TrainLoop):
         here = keys.shape[0] // parts
         mesh = Mesh(np.array(available[:used]), (divided,)) if used > 1 else None
         call = (STEPWISE_CALL if collector.iteration_steps == 1 else CALL) // here
-        self.iterations_per_call = max(1, min(call, max(report_every, 1)) // collector.iteration_steps)
+        to_report = -(-report_every // collector.iteration_steps)  # one ends with the iteration that reaches it
+        self.iterations_per_call = max(1, min(call // collector.iteration_steps, to_report))
         self.program = TrainProgram(
             agent,
             population.envs.structure,
@@ -105,6 +106,7 @@ class CompiledLoop(TrainLoop):
             max(1, min(self.iterations_per_call, STEPWISE_BATCH // here)) if collector.iteration_steps == 1 else 1,
             kernels_are_on(),
         )
+        self._advance = _compiled(self.program)
         each = self.program.specs.agent
         shared = jax.tree.map(to_device, collector.shared)
         parts = Members(numbers, keys, population.envs.arrays, shared)
@@ -139,7 +141,9 @@ class CompiledLoop(TrainLoop):
         done = at // self.iteration_steps
         place = place_of(self.collector, done)
         iterations = min(self.whole(until) // self.iteration_steps - done, self.iterations_per_call, place.left)
-        state = _compiled(self.program)(self._members_in(place.epoch), state, *self._on_all(place.number, iterations))
+        members, numbers = self._members_in(place.epoch), (np.int32(place.number), np.int32(iterations))
+        with jax.transfer_guard_host_to_device("allow"):  # meant, and in a fraction of the time of `jax.device_put`
+            state = self._advance(members, state, *numbers)
         if self.program.axis is not None:
             check_replicas(self.program.agent, state.agent)
         return state, (done + iterations) * self.iteration_steps
@@ -147,18 +151,19 @@ class CompiledLoop(TrainLoop):
     def _members_in(self, epoch: int) -> Members:
         """Returns the members with their keys of an epoch."""
         if epoch != self._epoch[0]:
-            keys = jax.jit(jax.vmap(epoch_key, (0, None)))(self.members.keys, self._on_all(epoch)[0])
+            keys = jax.jit(jax.vmap(epoch_key, (0, None)))(self.members.keys, self._on_all(epoch))
             each = self.program.specs.agent
             self._epoch = epoch, dataclasses.replace(self.members, keys=_place(self.program.mesh, keys, each))
         return self._epoch[1]
 
     def lower(self, state: TrainState) -> Any:
         """Lowers the program for this machine: for timing the compiler and asking for memory."""
-        return _compiled(self.program).lower(self.members, state, *self._on_all(0, 0))
+        return self._advance.lower(self.members, state, np.int32(0), np.int32(0))
 
-    def _on_all(self, *numbers: int) -> Any:
-        """Returns whole numbers as int32 on every device."""
-        return _place(self.program.mesh, [to_device(number, np.int32) for number in numbers], P())
+    def _on_all(self, number: int) -> Int[Array, ""]:
+        """Returns a whole number as int32 on every device."""
+        mesh = self.program.mesh
+        return jax.device_put(np.int32(number), mesh and NamedSharding(mesh, P()))
 
 
 def _member_specs(each: Any) -> Members:

@@ -59,14 +59,14 @@ def drain_metrics(placement: Placement, watched: tuple[int, ...]) -> Callable[[T
 def _read(program: Callable[[Any], Any], state: TrainState) -> Drained:
     packs, whole, finite, zeros = program(state)
     packs, whole, finite = jax.device_get((packs, whole, finite))
-    rows = {dtype: iter(pack) for dtype, pack in packs.items()}
+    rows = {np.dtype(name): iter(pack) for name, pack in packs.items()}
     larger, begun = iter(whole), iter(zeros)
     visits = state.metrics.visits
 
     def number(leaf: Any) -> Any:
         if leaf is visits:
             return None
-        return next(rows[str(leaf.dtype)]) if leaf.ndim == 1 else next(larger)
+        return next(rows[leaf.dtype]) if leaf.ndim == 1 else next(larger)
 
     sums = jax.tree.map(number, state.metrics)
     emptied = jax.tree.map(lambda leaf: visits if leaf is visits else next(begun), state.metrics)

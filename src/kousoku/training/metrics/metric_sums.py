@@ -22,7 +22,7 @@ from ...core.timestep import divergence_flag, has_divergence_flag
 from ...core.update_check import check_metrics
 from ...ops import tables
 from ...ops.across import sum_over
-from ...ops.trees import select
+from ...ops.trees import select, with_fields
 from . import wide_sums
 from .wide_sums import sum_of
 
@@ -140,14 +140,7 @@ def end_block(sums: MetricSums, ends: Bool[Array, ""] | None = None) -> MetricSu
 def in_one(sums: MetricSums) -> MetricSums:
     """Returns sums (NumPy) with their rests and the block that is under way, as float64 and int64."""
     values = jax.tree.map(np.add, wide_sums.total(_summed(sums), sums.rests), sums.block)
-    values |= {"rests": None, "block": None}
-    names = list(values)
-    return eqx.tree_at(
-        lambda each: [getattr(each, name) for name in names],
-        sums,
-        [values[name] for name in names],
-        is_leaf=lambda node: node is None,
-    )
+    return with_fields(sums, **values, rests=None, block=None)
 
 
 def _summed(sums: MetricSums) -> dict[str, Any]:
