@@ -290,6 +290,156 @@ def test_every_processor_has_its_tiles_in_registers(target):
     assert not re.search(r"vmov\w+\s+%[yz]mm.* Spill", product)
 
 
+def rectified(x, v, w, b, y):
+    """A loss of two layers of rectified units."""
+    return jnp.mean((jax.nn.relu(jax.nn.relu(x @ v) @ w + b[None, :]) - y) ** 2)
+
+
+def test_activations_and_their_derivatives_are_a_part_of_products():
+    args = normal(50, 20), normal(20, 30), normal(30, 40), normal(40), normal(50, 40)
+    graph = run_passes(from_jaxpr(jax.make_jaxpr(jax.value_and_grad(rectified, (0, 1, 2)))(*args)), arrays=True)
+    products = [op for op in graph.walk() if op.name == "dot_general"]
+    ends = [[end.name for end in op.params["end"].ops] if "end" in op.params else [] for op in products]
+    assert sorted(ends) == [[], [], [], ["gt", "select_n"], ["max"], ["max"]]
+    left = [op.name for op in graph.ops if op.name in ("max", "gt", "select_n")]
+    assert left == ["gt", "select_n"], "of the last layer, whose gradient is no product"
+    assert_close(
+        arrays(jax.value_and_grad(rectified, (0, 1, 2)), *args), jax.value_and_grad(rectified, (0, 1, 2))(*args)
+    )
+
+
+@pytest.mark.by_default("(65, 256, 33)", "(256, 64, 1)")
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+def test_the_ends_of_products_of_any_size(sizes):
+    """Whichever axis vectors lie along; where the inner axis is summed in parts, the end comes after the last one."""
+    rows, inner, columns = sizes
+
+    def ended(x, y, xt, yt, other, row):
+        rectified = jnp.maximum(x @ y + row[None], 0.0)
+        masked = jnp.where(other > 0, xt.T @ y, 0.0)
+        several = other * (1.0 - (x @ yt.T) * 2.0) - jnp.minimum(other, other * other)
+        return rectified, masked, several, jnp.where(rectified > 0, (yt @ xt).T, 0.0)
+
+    x, y = normal(rows, inner), normal(inner, columns)
+    args = x, y, x.T.copy(), y.T.copy(), normal(rows, columns), normal(columns)
+    assert_close(arrays(ended, *args), jax.jit(ended)(*args))
+
+
+PRODUCTS = [
+    ("bij,bj->bi", (6, 20, 30), (6, 30)), ("k,ikj->ij", (30,), (6, 30, 20)),
+    ("ijk,k->ij", (6, 20, 30), (30,)), ("bij,bjk->bik", (3, 20, 30), (3, 30, 17)),
+    ("bji,bkj->bki", (3, 30, 17), (3, 20, 30)), ("i,ij->j", (30,), (30, 20)),
+    ("ijk,ik->ij", (20, 21, 3), (20, 3)), ("ik,ijk->ij", (20, 3), (20, 21, 3)),
+    ("bi,bi->b", (40, 20), (40, 20)),
+]  # fmt: skip
+"""With outer axes, and with rows or columns of one element."""
+
+
+@pytest.mark.by_default("bij,bj->bi", "k,ikj->ij", "ijk,ik->ij", "bij,bjk->bik")
+@pytest.mark.parametrize(("sums", "left", "right"), PRODUCTS, ids=[sums for sums, *_ in PRODUCTS])
+def test_ends_of_products_with_outer_axes(sums, left, right):
+    x, y = normal(*left), normal(*right)
+    other = normal(*jnp.einsum(sums, x, y).shape)
+    ended = lambda x, y, other: jnp.maximum(jnp.einsum(sums, x, y) + other * 2.0, 0.0) * other  # noqa: E731
+    assert_close(arrays(ended, x, y, other), jax.jit(ended)(x, y, other))
+    plain = lambda x, y: jnp.einsum(sums, x, y)  # noqa: E731
+    assert_close(arrays(plain, x, y), jax.jit(plain)(x, y))
+
+
+def test_what_two_products_go_into_ends_the_first_of_them():
+    added = lambda x, y, z: ((x @ y) * 2.0 - (1.0 - x @ z), jnp.maximum(y.T @ z, y.T @ y) + jnp.minimum(z.T @ y, 0.5))  # noqa: E731
+    args = normal(40, 40), normal(40, 40), normal(40, 40)
+    assert_close(arrays(added, *args), jax.jit(added)(*args))
+    (first, second, *_), _ = products_in(added, *args)
+    assert (len(first), len(second)) == (2, 3) or (len(first), len(second)) == (3, 2), "one reads the other"
+
+
+def test_signs_of_rectified_products_are_those_before():
+    """Of NaN, of either zero, and of what is infinite."""
+
+    def signs(x, y):
+        z = x @ y
+        return jax.nn.relu(z), z > 0, jnp.where(z > 0, 2.0 * z, -1.0)
+
+    corners = jnp.array([[jnp.nan], [jnp.inf], [-jnp.inf], [0.0], [-0.0], [1.0], [-1.0]], jnp.float32)
+    x, y = jnp.tile(corners, (3, 9)), jnp.ones((9, 20), jnp.float32) / 9
+    for given, wanted in zip(arrays(signs, x, y), jax.jit(signs)(x, y), strict=True):
+        np.testing.assert_array_equal(given, wanted)
+
+
+def adam(parameters, first, second, target, gradient):
+    """One step: scaled gradient, two moments, the parameters, and their average."""
+    gradient = 0.5 * gradient
+    first, second = 0.9 * first + 0.1 * gradient, 0.999 * second + 0.001 * gradient * gradient
+    parameters = parameters - 0.001 * first / (jnp.sqrt(second) + 1e-8)
+    return parameters, first, second, target + 0.005 * (parameters - target)
+
+
+def loops_and_stores(function, *args):
+    """How many loops a kernel along arrays has, and how many vectors they store."""
+    graph = run_passes(from_jaxpr(jax.make_jaxpr(function)(*args)), arrays=True)
+    text = emit_module(graph, 1, (False,) * len(args), TARGETS["AVX-512"][0], True).text
+    body = text[text.index("define") :]
+    return len(re.findall(r"^loop\d*:", body, re.MULTILINE)), len(re.findall(r"store <16 x float>", body))
+
+
+def test_arrays_that_are_made_together_are_written_in_one_loop():
+    """Moments, parameters and their average stand where they stood; the scaled gradient stands nowhere."""
+    begin = [jnp.abs(normal(160)) for _ in range(5)]
+
+    def learn(*begin):
+        *state, gradient = begin
+        step = lambda _, state: adam(*state, gradient - state[0])  # noqa: E731
+        return jax.lax.fori_loop(0, 3, step, tuple(state))
+
+    assert_close(arrays(learn, *begin), jax.jit(learn)(*begin))
+    one = lambda *begin: jax.lax.fori_loop(0, 3, lambda _, x: x + begin[4], begin[0])  # noqa: E731
+    (loops, stores), (of_one, stored) = loops_and_stores(learn, *begin), loops_and_stores(one, *begin)
+    before = 3  # what the others begin with is copied, since nobody may write where arguments are
+    assert (loops, stores) == (of_one + before, stored + before + 3)
+
+
+def larger(x, y):
+    return jnp.where(jnp.abs(x) > jnp.abs(y), x, y)
+
+
+@pytest.mark.parametrize(
+    "used",
+    [
+        lambda z: z + jax.lax.reduce(z, jnp.float32(0), larger, (0,))[None],
+        lambda z: z.at[jnp.array([1, 5])].apply(lambda v: v * 0.5 + 0.1),
+    ],
+    ids=["reduce", "apply"],
+)
+def test_arrays_that_wait_are_not_written_in_a_loop_of_others(used):
+    """A reduction with a function of its own, and what is applied at places, run a graph in a loop."""
+
+    def steps(x, y, z):
+        def step(_, now):
+            x, y, z = now
+            x = x * 0.5 + y
+            y = x * x * 0.1 + y
+            return x, y, used(z)
+
+        return jax.lax.fori_loop(0, 3, step, (x, y, z))
+
+    args = normal(7, 11), normal(7, 11), normal(9, 13)
+    assert_close(arrays(steps, *args), jax.jit(steps)(*args))
+
+
+def test_of_many_arrays_some_are_written_together():
+    def powers(x):
+        made = [x]
+        for _ in range(99):
+            made.append(made[-1] * 0.9 + made[-1] * made[-1] * 0.01)
+        return made
+
+    x = normal(160)
+    assert_close(arrays(powers, x), jax.jit(powers)(x), 1e-5)
+    one, many = (loops_and_stores(lambda x, n=n: powers(x)[1:n], x)[0] for n in (3, 100))
+    assert many - one == 3, "99 arrays in four loops, 32 in each"
+
+
 @pytest.mark.full("covered")
 def test_a_hundred_updates_of_sac_are_those_of_xla():
     env = ks.make("Pendulum-v1")

@@ -12,6 +12,10 @@ SHAPE = (5, 21)
 CARRIED = 3
 
 
+def nearer_to_zero(x, y):
+    return jnp.where(jnp.abs(x) < jnp.abs(y), x, y)
+
+
 def unary(rng):
     return [
         lambda x: x * 0.5 + 0.25,
@@ -40,7 +44,13 @@ def binary(rng):
         lambda x, y: x / (1.0 + y * y),
         lambda x, y: x + y[3:4],
         lambda x, y: (x @ y.T) @ y * 0.01,
-    ][rng.integers(8)]
+        lambda x, y: jnp.maximum((x @ y.T) @ y * 0.01, 0.0),
+        lambda x, y: jnp.where(x > 0, (y @ x.T) @ x * 0.01, y * 0.5),
+        lambda x, y: (x @ y.T) @ y * 0.01 - y * ((y @ x.T) @ x) * 0.01,
+        lambda x, y: jnp.maximum(jnp.einsum("bij,bj->bi", x[:, :, None] + y[:, None, :], y) * 0.1 - x, 0.0) * y,
+        lambda x, y: x.at[jnp.array([3, 1])].apply(lambda v: v * 0.5 + 0.1) + y,
+        lambda x, y: x - jax.lax.reduce(y, jnp.float32(9), nearer_to_zero, (0,))[None],
+    ][rng.integers(14)]
 
 
 def program(seed):

@@ -7,18 +7,21 @@ time. What lives in memory is one lane's, as JAX lays it out; what all elements 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from ..ir import Graph, Op
 from . import index as ix
 from .builder import I64, Builder
-from .emitter import Emitter, Rule, is_flat
+from .emitter import ALONE, CONTROL, Emitter, Rule, is_flat
 from .index import Strip
 from .memory import Buffer, KernelMemory
 from .operand import Operand, element_bytes, int_constant
-from .value import Lazy, Position, Stored, Value
+from .value import Deferred, Lazy, Position, Stored, Value
 
 UNROLL = 4
 RECOMPUTED = 3
+TOGETHER = 32
+"""Arrays of one loop, at most: each has its place in memory from the beginning, and a register in the loop."""
 SCATTERED = 40
 """Instructions that a vector's elements take which are read and written one by one, about."""
 
@@ -38,12 +41,72 @@ class ArrayMemory(KernelMemory):
 
 
 class ArrayEmitter(Emitter):
-    """The state of writing one kernel whose vectors are pieces of arrays."""
+    """The state of writing one kernel whose vectors are pieces of arrays.
+
+    Arrays of one shape that are made one after the other, element by element, are written in one loop. It waits until
+    somebody reads one of them in another way, until an array of another shape is made so, and for control flow and the
+    graph's end. An optimiser's moments, its step and the parameters are such arrays; each element of the gradient is
+    loaded once for all of them.
+
+    Attributes:
+        waiting: those whose loop is not written yet, in their order.
+    """
 
     def __init__(self, builder: Builder, rules: dict[str, Rule]) -> None:
         super().__init__(builder, rules)
         self.memory: ArrayMemory = ArrayMemory(builder)
         self.unroll, self.recomputed = UNROLL, RECOMPUTED
+        self.waiting: list[Deferred] = []
+
+    def run(self, graph: Graph, args: Sequence[Value]) -> list[Value]:
+        assert not self.waiting, "their loop would lie in one that an operation writes"
+        return super().run(graph, args)
+
+    def apply(self, op: Op, inputs: list[Value]) -> list[Value]:
+        runs_a_graph = op.name in CONTROL or (bool(op.graphs()) and op.name != "dot_general")
+        if self.waiting and (runs_a_graph or (op.name not in ALONE and self._wait(inputs))):
+            self.write_waiting([*self.live.values(), *inputs])
+        return super().apply(op, inputs)
+
+    def finish(self, results: list[Value]) -> list[Value]:
+        kept = list(results)
+        for i, value in enumerate(results):
+            if isinstance(value, Lazy):
+                self.live = {n: other for n, other in enumerate(kept) if n != i}
+                kept[i] = self._settled_in_place(value)
+        self.write_waiting(kept)
+        return kept
+
+    def _wait(self, values: Iterable[Value]) -> bool:
+        """Returns whether any of these is read from an array whose loop is not written yet."""
+        awaited = [made.buffer for made in self.waiting]
+        return any(buffer is other for v in values for buffer in v.buffers() for other in awaited)
+
+    def write_waiting(self, read: Sequence[Value] | None = None) -> None:
+        """Writes the loop of the arrays that wait for it.
+
+        Args:
+            read: all that anybody may read from now on: an array that is not among it has no place in memory. None if
+                that is not known, for a place for each.
+        """
+        if not self.waiting:
+            return
+        made, self.waiting = self.waiting, []
+        places = [leaf.buffer for v in read or () for leaf in _leaves(v) if isinstance(leaf, Stored)]
+        needed = made if read is None else [one for one in made if any(one.buffer is place for place in places)]
+
+        def body(position: Position) -> None:
+            for one in made:
+                assert one.value is not None  # it is so once it is written
+                one.now = one.value.at(position)
+                if one in needed:
+                    self.memory.store(one.buffer, one.linear(position), one.now)
+            for one in made:
+                one.now = None
+
+        self.each(made[0].shape, body, flat=True)
+        for one in made:
+            one.written()
 
     def each(self, shape: Sequence[int], body: Callable[[Position], None], flat: bool = False, work: int = 1) -> None:
         """Runs `body` at every position: along one axis in strips of neighbours, and a last one that is shorter."""
@@ -59,16 +122,36 @@ class ArrayEmitter(Emitter):
         ix.each(self.b, outer, lambda p: self.strips(shape[axis], lambda s: body((*p[:axis], s, *p[axis:]))))
 
     def settle(self, value: Lazy, alone: bool) -> Value:
-        """Computes the elements of a new array: where those lie that they are made of, if nobody needs the old ones."""
-        target = self._outlived(value) if alone and value.flat else None
-        if target is None:
+        """Computes the elements of a new array, in a loop with others: where those lie that they are made of, if nobody
+        needs the old ones.
+        """
+        joins = alone and value.flat
+        if self.waiting and self._wait([value]) and not (joins and value.shape == self.waiting[0].shape):
+            self.write_waiting()
+        if not joins:
             return super().settle(value, alone)
-        made = self.memory.stored(target.buffer, value.shape, value.dtype)
-        self.write(made, value)
-        return made
+        target = self._outlived(value)
+        return self._deferred(value, self.memory.buffer(value.type, value.size, False) if target is None else target)
 
-    def _outlived(self, value: Lazy) -> Stored | None:
-        """Returns an array that the elements are made of place by place, and that nobody else will read."""
+    def _settled_in_place(self, value: Lazy) -> Value:
+        """Returns a result as one of the loop that waits, if it can lie where an array does that it is made of."""
+        if not (value.flat and self.waiting and value.shape == self.waiting[0].shape):
+            return value
+        target = self._outlived(value)
+        return value if target is None else self._deferred(value, target)
+
+    def _deferred(self, value: Lazy, buffer: Buffer) -> Deferred:
+        if self.waiting and (value.shape != self.waiting[0].shape or len(self.waiting) >= TOGETHER):
+            self.write_waiting()
+        strides = ix.strides_of(value.shape)
+        self.waiting.append(Deferred(value.shape, value.dtype, self.memory, buffer, 0, strides, value))
+        return self.waiting[-1]
+
+    def may_overwrite(self, value: Stored, varying: bool, others: Sequence[Value]) -> bool:
+        return super().may_overwrite(value, varying, [*others, *self.waiting])
+
+    def _outlived(self, value: Lazy) -> Buffer | None:
+        """Returns where an array lies that the elements are made of place by place, and that nobody else will read."""
         sources = list(_leaves(value))
         for source in sources:
             if not (isinstance(source, Stored) and source.whole and source.type == value.type):
@@ -76,7 +159,7 @@ class ArrayEmitter(Emitter):
             same = [other for other in sources if source.buffer in other.buffers()]
             in_place = source.size == value.size and all(isinstance(s, Stored) and s.whole for s in same)
             if in_place and self.may_overwrite(source, False, ()):
-                return source
+                return source.buffer
         return None
 
     def write(self, target: Stored, value: Value, mask: Operand | None = None) -> None:

@@ -82,8 +82,12 @@ class Emitter:
             for variable, result in zip(op.outputs, results, strict=True):
                 if id(variable) in last:
                     self.live[id(variable)] = result
-        results = [self.value(a) for a in graph.outputs]
+        results = self.finish([self.value(a) for a in graph.outputs])
         self.live, self.single_use = outer
+        return results
+
+    def finish(self, results: list[Value]) -> list[Value]:
+        """Returns a graph's results, with all written that they are read from."""
         return results
 
     def value(self, atom: Atom) -> Value:

@@ -160,3 +160,31 @@ class Lazy(Value):
 
     def buffers(self) -> Iterable[Buffer]:
         return [buffer for source in self.sources for buffer in source.buffers()]
+
+
+@dataclass(eq=False)
+class Deferred(Stored):
+    """Elements in memory, once the loop is written that computes them.
+
+    Attributes:
+        value: what they are; None once they are written.
+        now: the element at the position where that loop is being written; None elsewhere.
+        reads: the memory that it is read from, and until it is written that of what its elements are made of.
+    """
+
+    value: Lazy | None
+    now: Operand | None = None
+
+    def __post_init__(self) -> None:
+        made_of = () if self.value is None else self.value.buffers()
+        self.reads = tuple(dict.fromkeys((self.buffer, *made_of)))
+
+    def at(self, position: Position) -> Operand:
+        return super().at(position) if self.now is None else self.now
+
+    def buffers(self) -> Iterable[Buffer]:
+        return self.reads
+
+    def written(self) -> None:
+        """Notes that the loop is written: what its elements are made of is not read again."""
+        self.value, self.now, self.reads = None, None, (self.buffer,)

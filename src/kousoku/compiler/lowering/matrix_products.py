@@ -7,9 +7,10 @@ matrix multiplication (2008), doi:10.1145/1356052.1356053, section 4.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from ..codegen import index as ix
 from ..codegen.array_emitter import ArrayEmitter
@@ -17,15 +18,14 @@ from ..codegen.builder import I64
 from ..codegen.index import Strip
 from ..codegen.memory import Buffer
 from ..codegen.operand import Operand, int_constant
-from ..codegen.value import Lazy, Position, Stored, Value
+from ..codegen.value import Constant, Lazy, Position, Registers, Stored, Value
 from ..codegen.vectors import transposed
-from ..ir import Op
+from ..ir import Atom, Graph, Literal, Op, digest
+from ..passes.product_ends import is_in_tiles
 from . import elementwise, products
 from .array_reductions import across
 from .arrays import empty
 
-SMALL = 128
-"""Multiply-adds up to which a product is computed element by element."""
 UNROLLED = 4
 BLOCK_ROWS, BLOCK_COLUMNS = 160, 64
 """Of a factor that stays in a core's first cache while another passes by."""
@@ -70,16 +70,57 @@ class Matrix:
         k.memory.store(self.array.buffer, self.place(k, i, j), value)
 
 
-def dot_general(k: ArrayEmitter, op: Op, x: Value, y: Value, row: Value | None = None) -> Value:
-    """Sums products over contracted axes, batch axes first; and adds a row, [1, ..., 1, N], to each row of them."""
+@dataclass(frozen=True)
+class End:
+    """The operations on each element of a product before it is stored.
+
+    Attributes:
+        graph: of numbers: the product's element, and those of others at its place, become the one that is stored.
+        others: matrices like the product.
+    """
+
+    graph: Graph
+    others: tuple[Matrix, ...]
+
+    @property
+    def transposed(self) -> End:
+        """The same for the product that is transposed."""
+        return End(self.graph, tuple(m.transposed for m in self.others))
+
+    def part(self, k: ArrayEmitter, rows: range, columns: range) -> End:
+        """Returns it for a block of the product."""
+        return End(self.graph, tuple(m.part(k, rows, columns) for m in self.others))
+
+    def at(self, k: ArrayEmitter, i: ix.Index, j: ix.Index, element: Operand) -> Operand:
+        """Returns what becomes of an element, or of a strip of them."""
+        read = [element, *(m.load(k, i, j) for m in self.others)]
+        known = {id(v): _number(k, v.dtype, e) for v, e in zip(self.graph.inputs, read, strict=True)}
+
+        def value(atom: Atom) -> Value:
+            return Constant((), atom.dtype, k.memory, atom.value) if isinstance(atom, Literal) else known[id(atom)]
+
+        for op in self.graph.ops:
+            known[id(op.outputs[0])] = k.rules[op.name](k, op, *map(value, op.inputs))
+        return value(self.graph.outputs[0]).at(())
+
+
+def _number(k: ArrayEmitter, dtype: np.dtype, element: Operand) -> Value:
+    return Registers((), dtype, k.memory, [element])
+
+
+def dot_general(k: ArrayEmitter, op: Op, x: Value, y: Value, *read: Value) -> Value:
+    """Sums products over contracted axes, batch axes first; see `narrow_products` and `product_ends` for what is `read`
+    beside: a row, [1, ..., 1, N], that is added to each row of them, and what is done with them.
+    """
     (x_sum, y_sum), (x_batch, y_batch) = op.params["dimension_numbers"]
-    out = op.outputs[0]
-    inner = math.prod(x.shape[a] for a in x_sum)
-    alike = x.dtype == y.dtype == out.dtype and out.dtype.kind == "f"
-    if not alike or len(x_sum) > 1 or out.size * inner <= SMALL:
+    out, graph = op.outputs[0], op.params.get("end")
+    count = len(read) if graph is None else len(read) - len(graph.inputs) + 1
+    row, others = (read[0] if count else None), read[count:]
+    if not is_in_tiles(op):
         plain = products.dot_general(k, op, x, y)
         return plain if row is None else elementwise.RULES["add"](k, op, plain, row)
     left, right, first = in_memory(k, x), in_memory(k, y), None if row is None else in_memory(k, row)
+    beside = [in_memory(k, v) for v in others]
     target = empty(k, op, (x, y))
     x_free = [a for a in range(len(x.shape)) if a not in (*x_sum, *x_batch)]
     y_free = [a for a in range(len(y.shape)) if a not in (*y_sum, *y_batch)]
@@ -94,7 +135,9 @@ def dot_general(k: ArrayEmitter, op: Op, x: Value, y: Value, row: Value | None =
         a = _matrix(k, left, x_at, _last(x_free), _last(x_sum))
         b = _matrix(k, right, y_at, _last(y_sum), _last(y_free))
         c = _matrix(k, target, at, rows, columns)
-        multiply(k, a, b, c, None if first is None else Matrix(first, c.rows, c.columns, 0, first.strides[-1]))
+        begin = None if first is None else Matrix(first, c.rows, c.columns, 0, first.strides[-1])
+        end = None if graph is None else End(graph, tuple(_matrix(k, m, at, rows, columns) for m in beside))
+        multiply(k, a, b, c, begin, end)
 
     ix.each(k.b, tuple(out.shape[axis] for axis in outer), product)
     return target
@@ -115,35 +158,40 @@ def _matrix(k: ArrayEmitter, array: Stored, at: dict[int, ix.Index], rows: int |
     for axis, i in at.items():
         offset = ix.add(k.b, offset, ix.scale(k.b, i, array.strides[axis]))
     sizes = [1 if axis is None else array.shape[axis] for axis in (rows, columns)]
-    steps = [0 if axis is None else array.strides[axis] for axis in (rows, columns)]
+    steps = [1 if axis is None else array.strides[axis] for axis in (rows, columns)]
     return Matrix(replace(array, offset=offset), *sizes, *steps)
 
 
-def multiply(k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix, first: Matrix | None) -> None:
-    """Computes c = first + a b, along whichever axis vectors lie best; first is 0 where it is None."""
+def multiply(k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix, first: Matrix | None, end: End | None = None) -> None:
+    """Computes c = end(first + a b), along whichever axis vectors lie best; first is 0 where it is None."""
     lanes = k.b.lanes
     wide = a.rows * -(-b.columns // lanes) * a.columns + (0 if b.column == 1 else a.columns * b.columns)
     tall = b.columns * -(-a.rows // lanes) * a.columns + (0 if a.row == 1 else a.columns * a.rows)
     tall += 0 if c.row == 1 or c.columns == 1 else c.rows * c.columns
     deep = a.rows * b.columns * (-(-a.columns // lanes) + 8)
     if a.column == 1 and b.row == 1 and deep < min(wide, tall):
-        call_shared(k, _multiply_deep, a, b, c, *([] if first is None else [first]))
+        call_shared(k, _multiply_deep, [a, b, c], first, end)
     elif wide <= tall:
-        _multiply_in_blocks(k, a, b, c, first)
+        _multiply_in_blocks(k, a, b, c, first, end)
     else:
         flipped = None if first is None else first.transposed
-        _multiply_in_blocks(k, b.transposed, a.transposed, c.transposed, flipped)
+        ended = None if end is None else end.transposed
+        _multiply_in_blocks(k, b.transposed, a.transposed, c.transposed, flipped, ended)
 
 
-def _multiply_in_blocks(k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix, first: Matrix | None) -> None:
-    """Computes c = first + a b in blocks of b that fit a core's first cache, each copied to lie in one piece."""
+def _multiply_in_blocks(
+    k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix, first: Matrix | None, end: End | None
+) -> None:
+    """Computes c = end(first + a b) in blocks of b that fit a core's first cache, each copied to lie in one piece."""
     rows = range(a.rows)
     for columns in blocks(b.columns, BLOCK_COLUMNS):
         for inner in blocks(a.columns, BLOCK_ROWS):
             block = _in_one_piece(k, b.part(k, inner, columns))
             begin = c if inner.start else first
-            parts = [m.part(k, rows, columns) for m in (c, begin) if m is not None]
-            call_shared(k, _multiply_wide, a.part(k, rows, inner), block, *parts)
+            begin = None if begin is None else begin.part(k, rows, columns)
+            last = None if end is None or inner.stop < a.columns else end.part(k, rows, columns)
+            matrices = [a.part(k, rows, inner), block, c.part(k, rows, columns)]
+            call_shared(k, _multiply_wide, matrices, begin, last)
 
 
 def blocks(size: int, most: int) -> Iterator[range]:
@@ -153,13 +201,31 @@ def blocks(size: int, most: int) -> Iterator[range]:
     yield from map(range, ends[:-1], ends[1:])
 
 
-def call_shared(k: ArrayEmitter, write: Callable[..., None], *matrices: Matrix) -> None:
-    """Writes `write(k, *matrices)` as a function that is called wherever matrices are like these, and calls it."""
-    shapes = "_by_".join(f"{m.rows}_{m.columns}_{m.row}_{m.column}" for m in matrices)
-    name = f"{write.__name__.strip('_')}_{matrices[0].array.type}_{shapes}".replace("-", "m")
-    arguments = [_of_argument(m, f"%matrix{i}") for i, m in enumerate(matrices)]
-    k.b.function(name, [f"ptr {m.array.buffer.text}" for m in arguments], lambda: write(k, *arguments))
-    pointers = [k.memory.address(m.array.buffer, [m.array.offset])[0] for m in matrices]
+def call_shared(
+    k: ArrayEmitter,
+    write: Callable[..., None],
+    matrices: Sequence[Matrix],
+    first: Matrix | None = None,
+    end: End | None = None,
+) -> None:
+    """Writes `write(k, *matrices, first, end)`, of those that are given, as a function that is called wherever matrices
+    and end are like these; and calls it.
+    """
+    given = [*matrices, *([] if first is None else [first]), *([] if end is None else end.others)]
+    shapes = "_by_".join(f"{m.rows}_{m.columns}_{m.row}_{m.column}_{m.array.type}" for m in given)
+    ends = "" if end is None else f"_ends_{digest(end.graph).hex()[:16]}"
+    begins = "" if first is None else "_begins"
+    name = f"{write.__name__.strip('_')}_{shapes}{begins}{ends}".replace("-", "m")
+    arguments = [_of_argument(m, f"%matrix{i}") for i, m in enumerate(given)]
+
+    def body() -> None:
+        left = iter(arguments)
+        own = [next(left) for _ in matrices]
+        begin = None if first is None else next(left)
+        write(k, *own, begin, None if end is None else End(end.graph, tuple(left)))
+
+    k.b.function(name, [f"ptr {m.array.buffer.text}" for m in arguments], body)
+    pointers = [k.memory.address(m.array.buffer, [m.array.offset])[0] for m in given]
     k.b.lines.append(f"  call void @{name}({', '.join(f'ptr {p}' for p in pointers)})")
 
 
@@ -178,11 +244,11 @@ def _in_one_piece(k: ArrayEmitter, b: Matrix) -> Matrix:
         return Matrix(k.copy(view), b.rows, b.columns, b.columns, 1)
     buffer = k.memory.buffer(view.type, view.size, False)
     copy = Matrix(k.memory.stored(buffer, view.shape, view.dtype), b.rows, b.columns, b.columns, 1)
-    call_shared(k, _transpose, b, copy)
+    call_shared(k, _transpose, [b, copy])
     return copy
 
 
-def _transpose(k: ArrayEmitter, source: Matrix, target: Matrix) -> None:
+def _transpose(k: ArrayEmitter, source: Matrix, target: Matrix, *_: None) -> None:
     """Copies a matrix whose columns lie side by side to one whose rows do, in square blocks."""
     lanes = k.b.lanes
 
@@ -210,7 +276,7 @@ def _transpose(k: ArrayEmitter, source: Matrix, target: Matrix) -> None:
         along(down)
 
 
-def _multiply_deep(k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix, first: Matrix | None = None) -> None:
+def _multiply_deep(k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix, first: Matrix | None, end: End | None) -> None:
     """Computes each element as the product of a row and a column, both in strips."""
     e = k.b
     whole, left = divmod(a.columns, e.lanes)
@@ -225,15 +291,16 @@ def _multiply_deep(k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix, first: Matr
             for s, factor in zip(strips, factors, strict=True):
                 total = e.fma(a.load(k, p[0], s), factor, total)
             product = across(e, total, lambda _, x, y: e.fadd(x, y))
-            c.store(k, p[0], j, product if first is None else e.fadd(product, first.load(k, p[0], j)))
+            begun = product if first is None else e.fadd(product, first.load(k, p[0], j))
+            c.store(k, p[0], j, begun if end is None else end.at(k, p[0], j, begun))
 
         ix.each(e, (a.rows,), element)
 
     ix.each(e, (b.columns,), lambda p: column(p[0]))
 
 
-def _multiply_wide(k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix, first: Matrix | None = None) -> None:
-    """Computes tiles of c = first + a b whose rows lie in strips; `first` may be c."""
+def _multiply_wide(k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix, first: Matrix | None, end: End | None) -> None:
+    """Computes tiles of c = end(first + a b) whose rows lie in strips; `first` may be c."""
     e = k.b
     height, width = tile_size(e.lanes, b.columns)
     panels, rest = divmod(b.columns, width * e.lanes)
@@ -242,7 +309,7 @@ def _multiply_wide(k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix, first: Matr
         columns = [replace(s, base=ix.add(e, origin, s.base)) for s in strips]  # type: ignore[arg-type]
 
         def tiles(begin: ix.Index, count: int) -> None:
-            _tile(k, a, b, c, [ix.add(e, begin, r) for r in range(count)], columns, first)
+            _tile(k, a, b, c, [ix.add(e, begin, r) for r in range(count)], columns, first, end)
 
         whole, left = divmod(a.rows, height)
         ix.each(e, (whole,), lambda p: tiles(ix.scale(e, p[0], height), height))
@@ -266,7 +333,14 @@ def tile_size(lanes: int, columns: int) -> tuple[int, int]:
 
 
 def _tile(
-    k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix, rows: list[ix.Index], columns: list[Strip], first: Matrix | None
+    k: ArrayEmitter,
+    a: Matrix,
+    b: Matrix,
+    c: Matrix,
+    rows: list[ix.Index],
+    columns: list[Strip],
+    first: Matrix | None,
+    end: End | None,
 ) -> None:
     """Computes one tile of c."""
     e = k.b
@@ -298,7 +372,8 @@ def _tile(
     totals = iter(now)
     for r in rows:
         for s in columns:
-            c.store(k, r, s, next(totals))
+            total = next(totals)
+            c.store(k, r, s, total if end is None else end.at(k, r, s, total))
 
 
 RULES = {"dot_general": dot_general}

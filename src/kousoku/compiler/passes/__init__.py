@@ -3,6 +3,7 @@
 from ..ir import Graph
 from .matrix_products import matrix_products
 from .narrow_products import narrow_products
+from .product_ends import product_ends
 from .sink_into_branches import sink_into_branches
 
 
@@ -14,4 +15,4 @@ def run_passes(graph: Graph, arrays: bool = False) -> Graph:
         arrays: whether vectors will lie along its arrays.
     """
     sunk = sink_into_branches(graph)
-    return matrix_products(narrow_products(sunk)) if arrays else sunk
+    return product_ends(matrix_products(narrow_products(sunk))) if arrays else sunk
