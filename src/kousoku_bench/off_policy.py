@@ -10,6 +10,7 @@ from kousoku.core.errors import ConfigError
 
 from .contender import Contender, measure_parts, not_installed
 from .off_policy_settings import ENV, SIZES, SACSettings
+from .peak import core_gflops
 from .table import COMPILE, Section, TableColumn, TableRow
 
 TITLE = "Off-policy: SAC from end to end"
@@ -18,8 +19,9 @@ ABOUT = (
     "temperature. Actor and two critics have two hidden layers of {hidden} rectified units each; minibatches of "
     "{batch} from a buffer of a million; {ratio} gradient steps for each environment step. Each contender runs in a "
     "process of its own for about {seconds:g} s, once everything is compiled and {learning_starts:,} steps are taken; "
-    "compile time is apart, and without a cache. GFLOP/s count the products of matrices alone. SB3 and sbx step one "
-    "of Gymnasium's environments."
+    "compile time is apart, and without a cache. GFLOP/s count the products of matrices alone; a core's most, in "
+    "chains of multiply-adds that touch no memory, are {peak:,.0f}. Updates by XLA are our gradient steps as a program "
+    "of XLA's, and all else is the same. SB3 and sbx step one of Gymnasium's environments."
 )
 UPDATES = TableColumn("updates_per_second", "updates/s", ",.0f")
 COLUMNS = (
@@ -31,6 +33,7 @@ COLUMNS = (
     TableColumn("seconds", "measured, s", ",.1f"),
 )
 PARTS = tuple(SIZES)
+BY_XLA = "updates by XLA"
 LIBRARIES = {"SB3": "stable_baselines3", "sbx": "sbx"}
 NAMES = ("gymnasium", "mujoco", "stable-baselines3", "torch", "sbx-rl", "flax")
 
@@ -53,17 +56,18 @@ def bench(
 ) -> list[Section]:
     """Measures all, or one of `PARTS`, and saves off_policy.md and .json (or off_policy_PART) after each contender."""
     name = "off_policy" if only is None else f"off_policy_{only}"
-    parts = ((_section(part, budget), contenders(part, budget)) for part in (PARTS if only is None else (only,)))
+    peak = core_gflops()
+    parts = ((_section(part, budget, peak), contenders(part, budget)) for part in (PARTS if only is None else (only,)))
     return measure_parts(out, name, TITLE, "", parts, budget.limit, NAMES, _line, say)
 
 
-def _section(part: str, budget: OffPolicyBudget) -> Section:
-    """Returns the table of a size of networks, without rows."""
+def _section(part: str, budget: OffPolicyBudget, peak: float) -> Section:
+    """Returns the table of a size of networks, without rows; `peak` is a core's most GFLOP/s."""
     settings = SIZES[part]
     hidden = " and ".join(map(str, dict.fromkeys(settings.hidden)))
     about = ABOUT.format(
         env=ENV, hidden=hidden, batch=settings.batch_size, ratio=settings.update_ratio, seconds=budget.seconds,
-        learning_starts=settings.learning_starts,
+        learning_starts=settings.learning_starts, peak=peak,
     )  # fmt: skip
     return Section(part, about, COLUMNS, [], "SB3")
 
@@ -85,13 +89,14 @@ def contenders(part: str, budget: OffPolicyBudget) -> list[Contender]:
     settings = SIZES[part]
     ours = [
         Contender(
-            "kousoku",
+            f"kousoku, {BY_XLA}" if by_xla else "kousoku",
             "off_policy_ours",
             "measure",
-            (settings.as_dict(), spread, budget.seconds),
+            (settings.as_dict(), spread, budget.seconds, by_xla),
             {"agents": 1, "environments": settings.num_envs},
             "every core a device" if spread else "one device",
         )
+        for by_xla in (False, True)
         for spread in (True, False)
     ]
     return [*ours, *(_stable(name, settings, budget) for name in LIBRARIES)]

@@ -10,10 +10,11 @@ import jax.numpy as jnp
 import pytest
 
 from kousoku.cli import main
+from kousoku.collectors import updates
 from kousoku.core.errors import ConfigError
 from kousoku.core.timestep import ReplayBatch, Transition
 from kousoku.envs import make
-from kousoku_bench import contender, off_policy, off_policy_ours, off_policy_peers, ppo_peers
+from kousoku_bench import contender, off_policy, off_policy_ours, off_policy_peers, peak, ppo_peers
 from kousoku_bench.off_policy_settings import SIZES, SACSettings
 from kousoku_bench.subprocess_timing import SubprocessFailed
 
@@ -32,6 +33,7 @@ def made_up(monkeypatch):
         return SACSettings((64, 64)).figures(figures)
 
     monkeypatch.setattr(contender, "run_in_subprocess", run_in_subprocess)
+    monkeypatch.setattr(off_policy, "core_gflops", lambda: 123.0)
     there = ("stable_baselines3", "sbx")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object() if name in there else find(name))
     return asked
@@ -41,16 +43,19 @@ def test_every_contender_gets_its_row_and_the_same_settings(made_up, tmp_path):
     said = []
     sections = off_policy.bench(tmp_path, off_policy.OffPolicyBudget(3.0), say=said.append)
     for section in sections:
-        assert [row.name for row in section.rows] == ["kousoku", "kousoku", "SB3", "sbx"]
-        assert [section.ratio(row) for row in section.rows] == [100.0, 100.0, 1.0, None]
+        ours = ["kousoku", "kousoku", "kousoku, updates by XLA", "kousoku, updates by XLA"]
+        assert [row.name for row in section.rows] == [*ours, "SB3", "sbx"]
+        assert [section.ratio(row) for row in section.rows] == [100.0, 100.0, 100.0, 100.0, 1.0, None]
+        assert "a core's most, in chains of multiply-adds that touch no memory, are 123." in section.about
         assert section.rows[-1].note == "ImportError: broken"
     assert said[0] == "64-64, kousoku: 1,000 updates/s"
     given = [next(part for part in arguments if isinstance(part, dict)) for arguments in made_up]
-    assert given == [json.loads(json.dumps(SIZES[part].as_dict())) for part in SIZES for _ in range(4)]
-    assert all(arguments[-1] == 3.0 for arguments in made_up)
+    assert given == [json.loads(json.dumps(SIZES[part].as_dict())) for part in SIZES for _ in range(6)]
+    assert all(3.0 in arguments for arguments in made_up)
+    assert [arguments[-1] for arguments in made_up if len(arguments) == 4] == [False, False, True, True] * len(SIZES)
     page = (tmp_path / "off_policy.md").read_text()
     assert page.count("did not run") == 2
-    assert [len(s["rows"]) for s in json.loads((tmp_path / "off_policy.json").read_text())["sections"]] == [4, 4]
+    assert [len(s["rows"]) for s in json.loads((tmp_path / "off_policy.json").read_text())["sections"]] == [6, 6]
     with pytest.raises(ConfigError, match=r"part: got '8-8'; use one of 64-64, 256-256"):
         off_policy.contenders("8-8", off_policy.OffPolicyBudget())
 
@@ -121,6 +126,35 @@ def test_ours_runs_at_a_small_size(monkeypatch):
     found = off_policy_ours.measure(small.as_dict(), False, 0.0)
     assert found["updates_per_second"] == found["steps_per_second"] / 16 > 0
     assert found["gflops"] > 0
+
+
+def test_updates_by_xla_are_no_kernel():
+    """And makes the same of the same samples, but for rounding."""
+    agent, spec = SACSettings((8,), batch_size=8).agent(), make("Pendulum-v1").spec
+    state, flags, obs = agent.init(spec, jax.random.key(0)), jnp.zeros((2, 8), bool), jnp.ones((2, 8, 3))
+    made = Transition(obs, jnp.zeros((2, 8, 1)), jnp.ones((2, 8)), flags, flags, 0.5 * obs)
+
+    def learned() -> tuple[list[str], list]:
+        def update(i, state):
+            batch = ReplayBatch(jax.tree.map(lambda x: x[i], made), jnp.int32(0))
+            return *agent.update(state, batch, jax.random.key(i)), None
+
+        run = lambda state: updates.make_updates(update, state, 2, 2, None)[0]  # noqa: E731
+        return [eqn.primitive.name for eqn in jax.make_jaxpr(run)(state).eqns], jax.tree.leaves(jax.jit(run)(state))
+
+    in_kernel, ours = learned()
+    with off_policy_ours._left_to_xla():
+        plain, xla = learned()
+    assert (in_kernel, plain) == (["kousoku_kernel"], ["scan"])
+    for a, b in zip(ours, xla, strict=True):
+        if jnp.issubdtype(a.dtype, jnp.floating):
+            assert jnp.allclose(a, b, atol=1e-6)
+
+
+def test_a_core_s_peak_is_some_operations_a_second(monkeypatch):
+    monkeypatch.setattr(peak, "ROUNDS", 2_000)
+    monkeypatch.setattr(peak, "REPEATS", 2)
+    assert 0.01 < peak.core_gflops() < 10_000
 
 
 def test_the_shell_runs_it(monkeypatch, tmp_path, capsys):
