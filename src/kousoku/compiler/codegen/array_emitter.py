@@ -97,7 +97,7 @@ class ArrayEmitter(Emitter):
 
         def body(position: Position) -> None:
             for one in made:
-                assert one.value is not None  # it is so once it is written
+                assert one.value is not None  # only those are without one that are written
                 one.now = one.value.at(position)
                 if one in needed:
                     self.memory.store(one.buffer, one.linear(position), one.now)

@@ -24,7 +24,7 @@ MOST = 8
 
 
 def is_in_tiles(op: Op) -> bool:
-    """Returns whether an operation is a product of matrices of some size, which is computed in tiles."""
+    """Returns whether an operation is a product of matrices of some size, which is written as tiles of its result."""
     if op.name != "dot_general":
         return False
     (x_sum, _), _ = op.params["dimension_numbers"]
