@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from ..ir import Graph, Op
 from . import index as ix
 from .builder import I64, Builder
-from .emitter import ALONE, CONTROL, Emitter, Rule, is_flat
+from .emitter import ALONE, Emitter, Rule, is_flat
 from .index import Strip
 from .memory import Buffer, KernelMemory
 from .operand import Operand, element_bytes, int_constant
@@ -44,9 +44,9 @@ class ArrayEmitter(Emitter):
     """The state of writing one kernel whose vectors are pieces of arrays.
 
     Arrays of one shape that are made one after the other, element by element, are written in one loop. It waits until
-    somebody reads one of them in another way, until an array of another shape is made so, and for control flow and the
-    graph's end. An optimiser's moments, its step and the parameters are such arrays; each element of the gradient is
-    loaded once for all of them.
+    somebody reads one of them in another way, until an array of another shape is made so, and for what has graphs of
+    its own and the graph's end. An optimiser's moments, its step and the parameters are such arrays; each element of
+    the gradient is loaded once for all of them.
 
     Attributes:
         waiting: those whose loop is not written yet, in their order.
@@ -63,8 +63,7 @@ class ArrayEmitter(Emitter):
         return super().run(graph, args)
 
     def apply(self, op: Op, inputs: list[Value]) -> list[Value]:
-        runs_a_graph = op.name in CONTROL or (bool(op.graphs()) and op.name != "dot_general")
-        if self.waiting and (runs_a_graph or (op.name not in ALONE and self._wait(inputs))):
+        if self.waiting and (op.graphs() or (op.name not in ALONE and self._wait(inputs))):
             self.write_waiting([*self.live.values(), *inputs])
         return super().apply(op, inputs)
 
@@ -125,10 +124,9 @@ class ArrayEmitter(Emitter):
         """Computes the elements of a new array, in a loop with others: where those lie that they are made of, if nobody
         needs the old ones.
         """
-        joins = alone and value.flat
-        if self.waiting and self._wait([value]) and not (joins and value.shape == self.waiting[0].shape):
-            self.write_waiting()
-        if not joins:
+        if not (alone and value.flat):
+            if self._wait([value]):
+                self.write_waiting()
             return super().settle(value, alone)
         target = self._outlived(value)
         return self._deferred(value, self.memory.buffer(value.type, value.size, False) if target is None else target)

@@ -170,7 +170,7 @@ def multiply(k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix, first: Matrix | N
     tall += 0 if c.row == 1 or c.columns == 1 else c.rows * c.columns
     deep = a.rows * b.columns * (-(-a.columns // lanes) + 8)
     if a.column == 1 and b.row == 1 and deep < min(wide, tall):
-        call_shared(k, _multiply_deep, [a, b, c], first, end)
+        _call(k, _multiply_deep, a, b, c, first, end)
     elif wide <= tall:
         _multiply_in_blocks(k, a, b, c, first, end)
     else:
@@ -190,8 +190,7 @@ def _multiply_in_blocks(
             begin = c if inner.start else first
             begin = None if begin is None else begin.part(k, rows, columns)
             last = None if end is None or inner.stop < a.columns else end.part(k, rows, columns)
-            matrices = [a.part(k, rows, inner), block, c.part(k, rows, columns)]
-            call_shared(k, _multiply_wide, matrices, begin, last)
+            _call(k, _multiply_wide, a.part(k, rows, inner), block, c.part(k, rows, columns), begin, last)
 
 
 def blocks(size: int, most: int) -> Iterator[range]:
@@ -201,31 +200,36 @@ def blocks(size: int, most: int) -> Iterator[range]:
     yield from map(range, ends[:-1], ends[1:])
 
 
-def call_shared(
+def _call(
     k: ArrayEmitter,
-    write: Callable[..., None],
-    matrices: Sequence[Matrix],
-    first: Matrix | None = None,
-    end: End | None = None,
+    multiply: Callable[..., None],
+    a: Matrix,
+    b: Matrix,
+    c: Matrix,
+    first: Matrix | None,
+    end: End | None,
 ) -> None:
-    """Writes `write(k, *matrices, first, end)`, of those that are given, as a function that is called wherever matrices
-    and end are like these; and calls it.
-    """
-    given = [*matrices, *([] if first is None else [first]), *([] if end is None else end.others)]
-    shapes = "_by_".join(f"{m.rows}_{m.columns}_{m.row}_{m.column}_{m.array.type}" for m in given)
+    """Calls `multiply(k, a, b, c, first, end)` as a function that others share."""
+    begin = [] if first is None else [first]
+
+    def write(k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix, *beside: Matrix) -> None:
+        own, others = beside[: len(begin)], beside[len(begin) :]
+        multiply(k, a, b, c, own[0] if own else None, None if end is None else End(end.graph, others))
+
     ends = "" if end is None else f"_ends_{digest(end.graph).hex()[:16]}"
-    begins = "" if first is None else "_begins"
-    name = f"{write.__name__.strip('_')}_{shapes}{begins}{ends}".replace("-", "m")
-    arguments = [_of_argument(m, f"%matrix{i}") for i, m in enumerate(given)]
+    name = multiply.__name__.strip("_") + ends
+    call_shared(k, name, write, a, b, c, *begin, *(() if end is None else end.others))
 
-    def body() -> None:
-        left = iter(arguments)
-        own = [next(left) for _ in matrices]
-        begin = None if first is None else next(left)
-        write(k, *own, begin, None if end is None else End(end.graph, tuple(left)))
 
-    k.b.function(name, [f"ptr {m.array.buffer.text}" for m in arguments], body)
-    pointers = [k.memory.address(m.array.buffer, [m.array.offset])[0] for m in given]
+def call_shared(k: ArrayEmitter, what: str, write: Callable[..., None], *matrices: Matrix) -> None:
+    """Writes `write(k, *matrices)` as a function that is called wherever `what` is done with matrices like these, and
+    calls it.
+    """
+    shapes = "_by_".join(f"{m.array.type}_{m.rows}_{m.columns}_{m.row}_{m.column}" for m in matrices)
+    name = f"{what}_{shapes}".replace("-", "m")
+    arguments = [_of_argument(m, f"%matrix{i}") for i, m in enumerate(matrices)]
+    k.b.function(name, [f"ptr {m.array.buffer.text}" for m in arguments], lambda: write(k, *arguments))
+    pointers = [k.memory.address(m.array.buffer, [m.array.offset])[0] for m in matrices]
     k.b.lines.append(f"  call void @{name}({', '.join(f'ptr {p}' for p in pointers)})")
 
 
@@ -244,11 +248,11 @@ def _in_one_piece(k: ArrayEmitter, b: Matrix) -> Matrix:
         return Matrix(k.copy(view), b.rows, b.columns, b.columns, 1)
     buffer = k.memory.buffer(view.type, view.size, False)
     copy = Matrix(k.memory.stored(buffer, view.shape, view.dtype), b.rows, b.columns, b.columns, 1)
-    call_shared(k, _transpose, [b, copy])
+    call_shared(k, "transpose", _transpose, b, copy)
     return copy
 
 
-def _transpose(k: ArrayEmitter, source: Matrix, target: Matrix, *_: None) -> None:
+def _transpose(k: ArrayEmitter, source: Matrix, target: Matrix) -> None:
     """Copies a matrix whose columns lie side by side to one whose rows do, in square blocks."""
     lanes = k.b.lanes
 

@@ -89,17 +89,14 @@ class _End:
     def product(self) -> Op:
         """Returns the operation that computes all."""
         read: list[Atom] = [self.op.outputs[0], *self.others]
-        numbers: dict[int, Atom] = {id(a): Var((), a.dtype) for a in read}
-        inputs = list(numbers.values())
-
+        inputs = [Var((), a.dtype) for a in read]
+        numbers: dict[int, Atom] = {**self.known, **{id(a): v for a, v in zip(read, inputs, strict=True)}}
         ops = []
         for op in self.ops:
             made = Var((), op.outputs[0].dtype)
-            read_here = [numbers[id(a)] if id(a) in numbers else self.known[id(a)] for a in op.inputs]
-            ops.append(Op(op.name, read_here, [made], op.params))
+            ops.append(Op(op.name, [numbers[id(a)] for a in op.inputs], [made], op.params))
             numbers[id(op.outputs[0])] = made
-        end = Graph([a for a in inputs if isinstance(a, Var)], ops, [numbers[id(self.ops[-1].outputs[0])]])
-        params = self.op.params | {"end": end}
+        params = self.op.params | {"end": Graph(inputs, ops, list(ops[-1].outputs))}
         return Op("dot_general", [*self.op.inputs, *self.others], self.ops[-1].outputs, params)
 
 
@@ -162,8 +159,7 @@ class _Finder:
 
     def _number(self, atom: Atom) -> Literal | None:
         """Returns the number that all elements of an array are known to be."""
-        if isinstance(atom, Var):
-            maker = self.makers.get(id(atom))
-            spread = maker is not None and maker.name == "broadcast_in_dim" and isinstance(maker.inputs[0], Literal)
-            return self._number(maker.inputs[0]) if maker is not None and spread else None
-        return Literal(atom.value.reshape(())) if atom.size == 1 else None
+        maker = self.makers.get(id(atom))
+        if maker is not None and maker.name == "broadcast_in_dim":
+            atom = maker.inputs[0]
+        return Literal(atom.value.reshape(())) if isinstance(atom, Literal) and atom.size == 1 else None

@@ -151,7 +151,8 @@ class CompiledLoop(TrainLoop):
     def _members_in(self, epoch: int) -> Members:
         """Returns the members with their keys of an epoch."""
         if epoch != self._epoch[0]:
-            keys = jax.jit(jax.vmap(epoch_key, (0, None)))(self.members.keys, self._on_all(epoch))
+            number = _place(self.program.mesh, to_device(epoch, np.int32), P())
+            keys = jax.jit(jax.vmap(epoch_key, (0, None)))(self.members.keys, number)
             each = self.program.specs.agent
             self._epoch = epoch, dataclasses.replace(self.members, keys=_place(self.program.mesh, keys, each))
         return self._epoch[1]
@@ -159,11 +160,6 @@ class CompiledLoop(TrainLoop):
     def lower(self, state: TrainState) -> Any:
         """Lowers the program for this machine: for timing the compiler and asking for memory."""
         return self._advance.lower(self.members, state, np.int32(0), np.int32(0))
-
-    def _on_all(self, number: int) -> Int[Array, ""]:
-        """Returns a whole number as int32 on every device."""
-        mesh = self.program.mesh
-        return jax.device_put(np.int32(number), mesh and NamedSharding(mesh, P()))
 
 
 def _member_specs(each: Any) -> Members:
