@@ -1,9 +1,11 @@
-"""Environments of libraries that are not ours to need: Box2D's, EnvPool's, and dm_env's."""
+"""Environments of libraries that are not ours to need: Box2D's, MiniGrid's, EnvPool's, and dm_env's."""
 
 import numpy as np
 import pytest
+from gymnasium import spaces
 
 import kousoku as ks
+from kousoku.interop.host.texts import text_of
 
 pytestmark = pytest.mark.peers
 SMALL = {"num_envs": 4, "num_steps": 32, "minibatches": 2, "epochs": 1, "hidden": (16,), "out": "", "eval_episodes": 2}
@@ -34,6 +36,30 @@ def test_a_copy_of_a_made_lander_is_made_by_its_id():
     pytest.importorskip("Box2D")
     env = ks.from_gymnasium(gymnasium.make("LunarLander-v3", gravity=-5.0))
     assert env.make_vector([0])._envs[0].unwrapped.gravity == -5.0
+
+
+MISSIONS = ["Empty-5x5-v0", "GoToDoor-5x5-v0", "Fetch-5x5-N2-v0", "PutNear-6x6-N2-v0", "LockedRoom-v0", "Playground-v0"]
+
+
+@pytest.mark.parametrize("id", MISSIONS)
+def test_minigrids_missions_are_within_the_text_that_stands_for_their_space(id):
+    """Each of the indices is a character's, and each mission can be read from them again."""
+    pytest.importorskip("minigrid")
+    env = ks.make(f"gymnasium:MiniGrid-{id}")
+    vector = env.make_vector(range(4))
+    text = text_of(vector._envs[0].observation_space["mission"])
+    for _ in range(5):
+        coded = vector.reset()[2]
+        said = [spaces.unflatten(text, row) for row in coded]
+        assert said == [made.unwrapped.mission for made in vector._envs]
+    vector.close()
+
+
+def test_minigrid_is_trained_in_by_its_ids():
+    pytest.importorskip("minigrid")
+    options = {"env_options": {"workers": 2}, "eval_episodes": 2, "out": ""}
+    run = ks.train("ppo", "gymnasium:MiniGrid-Empty-5x5-v0", steps=20_000, num_envs=16, **options)
+    assert (run.record.evaluation["return"] > 0.9).all()
 
 
 @pytest.mark.parametrize("id", ["CartPole-v1", "Pendulum-v1"])

@@ -42,7 +42,6 @@ TRANSLATED = [
     ),
 ]
 REFUSED = [
-    spaces.Text(5),
     spaces.Dict({"a": spaces.Graph(spaces.Discrete(2), None)}),
     spaces.Sequence(spaces.Discrete(2)),
     spaces.MultiDiscrete([[2, 2], [2, 2]]),

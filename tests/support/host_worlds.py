@@ -94,3 +94,34 @@ class Echo(gymnasium.Env):
         assert action in self.action_space, action
         same = np.allclose(*(spaces.flatten(MANY, value) for value in (action, self.shown)))
         return self.shown, float(same), False, False, {}
+
+
+WORDS = ("wait", "left", "right")
+TEXT = spaces.Text(6, min_length=0, charset="wait lefrgh")
+FORMS = {
+    "whole": (TEXT, lambda word: word),
+    "dict": (spaces.Dict({"at": spaces.Box(0, 9, (1,)), "told": TEXT}), lambda word: {"at": np.zeros(1), "told": word}),
+    "tuple": (spaces.Tuple([spaces.Discrete(2, start=1), TEXT]), lambda word: (1, word)),
+}
+
+
+class Spoken(gymnasium.Env):
+    """Says which of `words` is to be done, in turn and from its seed on, and pays 1 for the action of its number."""
+
+    action_space = spaces.Discrete(3)
+
+    def __init__(self, form="dict", words=WORDS):
+        self.observation_space, self._seen = FORMS[form]
+        self.words, self.turn, self.steps = words, 0, 0
+
+    def reset(self, *, seed=None, options=None):
+        self.turn, self.steps = self.turn if seed is None else seed, 0
+        return self._say(), {}
+
+    def step(self, action):
+        paid = float(action == self.turn % 3)
+        self.turn, self.steps = self.turn + 1, self.steps + 1
+        return self._say(), paid, False, self.steps >= 6, {}
+
+    def _say(self):
+        return self._seen(self.words[self.turn % len(self.words)])

@@ -31,7 +31,8 @@ def from_minari(data: Any) -> Dataset:
         data = _loaded(data)
     if not hasattr(data, "iterate_episodes"):
         raise ConfigError("dataset", type(data).__name__, "give a minari.MinariDataset, or the id of one")
-    spaces = {name: our_space(name, getattr(data, name)) for name in ("observation_space", "action_space")}
+    names = ("observation_space", "action_space")
+    spaces = {name: our_space(name, getattr(data, name), acts=name == "action_space") for name in names}
     readers = [_Reader(name, getattr(data, name), ours) for name, ours in spaces.items()]
     episodes = [arrays for arrays in _episodes(data, *readers) if len(arrays["reward"])]
     if not episodes:

@@ -15,7 +15,7 @@ from ...core.errors import ConfigError, error_text, nearest
 from ...core.host import HostEnv
 from ..libraries import imported
 from .group import Rows
-from .spaces import our_space, starts_of
+from .spaces import our_spaces
 from .values import leaves_of, observed, told_of, unbatched
 from .vector_env import check_size
 
@@ -57,9 +57,8 @@ def envpool_env(id: str, **options: Any) -> HostEnv:
     name = f"envpool:{id}"
     with _quietly():
         theirs = spec.gymnasium_observation_space, spec.gymnasium_action_space
-    observations = our_space(f"observation_space of {name}", theirs[0])
-    actions = our_space(f"action_space of {name}", theirs[1])
-    return HostEnv(name, observations, actions, PoolMaker(id, options), starts=starts_of(*theirs))
+    observations, actions, starts = our_spaces(name, *theirs)
+    return HostEnv(name, observations, actions, PoolMaker(id, options), starts=starts)
 
 
 def from_envpool(pool: Any, *, name: str | None = None) -> HostEnv:
@@ -85,12 +84,8 @@ def from_envpool(pool: Any, *, name: str | None = None) -> HostEnv:
         raise ConfigError("env", name, "it has several players; agents act for one")
     with _quietly():
         theirs = pool.observation_space, pool.action_space
-    observations, actions = (
-        our_space(f"observation_space of {name}", theirs[0]),
-        our_space(f"action_space of {name}", theirs[1]),
-    )
-    maker = partial(GivenPool, pool)
-    return HostEnv(name, observations, actions, maker, count=pool.num_envs, starts=starts_of(*theirs))
+    observations, actions, starts = our_spaces(name, *theirs)
+    return HostEnv(name, observations, actions, partial(GivenPool, pool), count=pool.num_envs, starts=starts)
 
 
 def is_pool(env: Any) -> bool:

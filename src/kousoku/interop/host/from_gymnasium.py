@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,37 +14,15 @@ from gymnasium.envs.registration import EnvSpec
 from ...core.errors import ConfigError, check_count, error_text
 from ...core.host import HostEnv, HostVector
 from ..out.registration import NAMESPACE
+from .by_id import PIXELS, ById, register_installed
 from .from_envpool import is_pool
 from .group import DrawnGroup, EnvGroup
-from .spaces import our_space, starts_of
-from .vector_env import GymnasiumVector, check_masks
+from .spaces import our_spaces
+from .vector_env import GymnasiumVector, check_masks, check_texts
 from .workers import Workers
-
-PIXELS = "rgb_array"
-"""Gymnasium's `render_mode` of environments that draw themselves into an array."""
 
 NEED_MORE = ("GymV21Environment-v0", "GymV26Environment-v0")
 """Gymnasium's doors to older interfaces: no environments by an id alone."""
-
-
-@dataclass(frozen=True)
-class ById:
-    """The maker of an environment that is registered with Gymnasium; equal ones make equal environments.
-
-    Attributes:
-        id: Gymnasium's.
-        options: of `gymnasium.make`, and of the environment.
-    """
-
-    id: str
-    options: Mapping[str, Any] = field(hash=False)
-
-    def __call__(self) -> Any:
-        return gymnasium.make(self.id, **{"disable_env_checker": True, **self.options})
-
-    def drawn(self) -> ById:
-        """Returns what makes one that draws itself."""
-        return ById(self.id, {**self.options, "render_mode": PIXELS})
 
 
 @dataclass(frozen=True)
@@ -70,8 +48,10 @@ class VectorMaker:
 def ids() -> list[str]:
     """Returns the ids in Gymnasium's registry, of each name the newest version; ours, which lie there, too, not.
 
-    A package that registers more of them when it is imported has to be: `import ale_py`, for one.
+    Those of Atari's and MiniGrid's packages are among them where these are installed; another package that registers
+    some when it is imported has to be.
     """
+    register_installed()
     specs = [spec for id, spec in gymnasium.registry.items() if spec.namespace != NAMESPACE and id not in NEED_MORE]
     newest: dict[tuple[str | None, str], EnvSpec] = {}
     for spec in sorted(specs, key=lambda spec: -1 if spec.version is None else spec.version):
@@ -97,14 +77,16 @@ def gymnasium_env(id: str, workers: int = 0, **options: Any) -> HostEnv:
     """Makes what `kousoku.make("gymnasium:ID")` names.
 
     Args:
-        id: as `gymnasium.make` takes it, such as "LunarLander-v3" or "ALE/Breakout-v5".
+        id: as `gymnasium.make` takes it, such as "LunarLander-v3" or "ALE/Breakout-v5"; behind the name of a module and
+            a colon, which is imported first, where that registers it.
         workers: processes to step the environments in; 0 for this one, which suits environments that take microseconds.
         options: of `gymnasium.make`, and of the environment.
 
     Raises:
-        ConfigError: if Gymnasium does not know the id, or cannot make the environment, in its words.
+        ConfigError: if Gymnasium does not know the id, or cannot make the environment, in its words; if the package
+            that registers it is not installed.
     """
-    factory = ById(id, options)
+    factory = ById(id, options, gymnasium.registry.get(id))
     return host_env(f"gymnasium:{id}", factory, workers, drawn=factory.drawn())
 
 
@@ -166,15 +148,14 @@ def host_env(
     _check_one(env)
     name = name or _name_of(env)
     theirs = _part_of(name, env, "observation_space"), _part_of(name, env, "action_space")
-    observations = our_space(f"observation_space of {name}", theirs[0])
-    actions = our_space(f"action_space of {name}", theirs[1])
+    observations, actions, starts = our_spaces(name, *theirs)
     draws = PIXELS in (env.metadata.get("render_modes") or ()) and env.render_mode in (None, PIXELS)
     drawn = drawn if env.render_mode is None else factory
     make_drawn = DrawnMaker(drawn) if draws and drawn is not None else None
     if example is None:
         _told(name, "closed", env.close)
     maker = VectorMaker(name, factory, int(workers))
-    return HostEnv(name, observations, actions, maker, make_drawn=make_drawn, starts=starts_of(*theirs))
+    return HostEnv(name, observations, actions, maker, make_drawn=make_drawn, starts=starts)
 
 
 def _check_one(env: Any) -> None:
@@ -277,7 +258,7 @@ def _of_vector(env: Any, name: str | None) -> HostEnv:
     name = name or _name_of(env)
     check_masks(name, env)
     theirs = _part_of(name, env, "single_observation_space"), _part_of(name, env, "single_action_space")
-    observations = our_space(f"observation_space of {name}", theirs[0])
-    actions = our_space(f"action_space of {name}", theirs[1])
+    observations, actions, starts = our_spaces(name, *theirs)
+    check_texts(name, env)
     maker, count = functools.partial(GymnasiumVector, env), _part_of(name, env, "num_envs")
-    return HostEnv(name, observations, actions, maker, count=count, starts=starts_of(*theirs))
+    return HostEnv(name, observations, actions, maker, count=count, starts=starts)

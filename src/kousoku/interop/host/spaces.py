@@ -10,21 +10,38 @@ from gymnasium import spaces
 from ...core.errors import ConfigError
 from ...core.host import Starts
 from ...core.spaces import LARGEST, Box, Dict, Discrete, MultiDiscrete, Space
+from .texts import is_text
 from .values import Leaf, leaves_of, narrowed
 
 
-def our_space(field: str, space: Any) -> Space:
+def our_spaces(name: str, observations: Any, actions: Any) -> tuple[Space, Space, Starts | None]:
+    """Returns the spaces of ours for a Gymnasium environment's two, and where their indices begin.
+
+    Args:
+        name: of the environment, for messages.
+        observations, actions: Gymnasium's.
+
+    Raises:
+        ConfigError: as `our_space`.
+    """
+    ours = our_space(f"observation_space of {name}", observations)
+    acts = our_space(f"action_space of {name}", actions, acts=True)
+    return ours, acts, starts_of(observations, actions)
+
+
+def our_space(field: str, space: Any, *, acts: bool = False) -> Space:
     """Returns the space of ours in which a Gymnasium environment's observations or actions lie here.
 
-    Numbers have at most 32 bits, whole ones begin at 0, a MultiBinary is a MultiDiscrete of twos, and a Tuple is a Dict
-    with the names "0", "1", ...
+    Numbers have at most 32 bits, whole ones begin at 0, a MultiBinary is a MultiDiscrete of twos, a Tuple is a Dict
+    with the names "0", "1", ..., and a Text a Box of the indices of its characters.
 
     Args:
         field: what it is, for messages.
         space: Gymnasium's.
+        acts: whether actions lie in it, which are no texts.
 
     Raises:
-        ConfigError: for a space that has no counterpart here, such as Text, or whose numbers 32 bits do not hold.
+        ConfigError: for a space that has no counterpart here, such as Graph, or whose numbers 32 bits do not hold.
 
     Examples:
         >>> our_space("observation_space", spaces.Tuple([spaces.Discrete(3, start=1), spaces.MultiBinary(2)]))
@@ -34,6 +51,8 @@ def our_space(field: str, space: Any) -> Space:
         leaves = leaves_of(space)
         if not leaves:
             raise TypeError(f"{space!r} holds nothing")
+        if acts and any(leaf.codes is not None for leaf in leaves):
+            raise TypeError("no agent writes a Text: use a MultiDiscrete, of which a gymnasium.ActionWrapper makes it")
     except TypeError as error:
         raise ConfigError(field, type(space).__name__, str(error)) from error
     for leaf in leaves:
@@ -71,6 +90,9 @@ def _counterpart(space: Any) -> Space:
         return MultiDiscrete(tuple(map(int, space.nvec)))
     if isinstance(space, spaces.MultiBinary):
         return MultiDiscrete((2,) * space.shape[0])
+    if is_text(space):
+        (leaf,) = leaves_of(space)
+        return Box(0.0, float(len(leaf.codes or ())), leaf.shape, leaf.dtype)
     dtype = narrowed(space.dtype)
     return Box(_bound(space.low, dtype), _bound(space.high, dtype), space.shape, dtype)
 

@@ -5,13 +5,14 @@ Processes that only step environments import this: it needs no JAX.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
 
 from ...export.runtime import are_whole, within_32_bits
+from .texts import as_texts, coded, codes_of, is_text, text_of
 
 WIDEST = {"f": np.dtype(np.float32), "i": np.dtype(np.int32), "u": np.dtype(np.int32)}
 
@@ -26,6 +27,7 @@ class Leaf(NamedTuple):
         start: their first whole number, which is taken off theirs; None where it is 0, or they are no indices.
         count: how many whole numbers there are, of indices; None of others.
         what: what its values are called in messages.
+        codes: the index of each character, of texts; None of others.
     """
 
     path: tuple[Any, ...]
@@ -35,6 +37,7 @@ class Leaf(NamedTuple):
     start: Any
     count: Any = None
     what: str = "observation"
+    codes: Mapping[str, int] | None = None
 
 
 def leaves_of(space: Any, path: tuple[Any, ...] = ()) -> list[Leaf]:
@@ -58,8 +61,11 @@ def leaves_of(space: Any, path: tuple[Any, ...] = ()) -> list[Leaf]:
         return [Leaf(path, space, space.shape, index, None, 2)]
     if isinstance(space, spaces.Box) and space.dtype.kind in "fiub":
         return [Leaf(path, space, space.shape, narrowed(space.dtype), None)]
+    if is_text(space):
+        text = text_of(space)
+        return [Leaf(path, text, (text.max_length,), index, None, codes=codes_of(text))]
     told = " ".join(repr(space).split())
-    usable = "use Box, Discrete, MultiDiscrete or MultiBinary of one axis, Dict or Tuple"
+    usable = "use Box, Discrete, MultiDiscrete or MultiBinary of one axis, Text to observe, Dict or Tuple"
     raise TypeError(f"{told} has no counterpart: {usable}")
 
 
@@ -98,26 +104,48 @@ def picker(path: tuple[Any, ...]) -> Callable[[Any], Any]:
 
 
 def batched(leaves: list[Leaf], value: Any) -> list[np.ndarray]:
-    """Returns observations that come together, each part [V, ...], as new arrays.
+    """Returns observations that come together, each part [V, ...] or V texts, as new arrays.
 
     Raises:
-        ValueError: for indices outside their space.
+        ValueError: for indices or texts outside their space.
     """
-    return [np.array(_ours(leaf, np.asarray(picker(leaf.path)(value)))) for leaf in leaves]
+    return _copied(leaves, _parts(leaves, value))
+
+
+def _parts(leaves: list[Leaf], value: Any) -> list[Any]:
+    """Returns the parts of observations that come together, those of texts as indices of their characters."""
+    found = [picker(leaf.path)(value) for leaf in leaves]
+    return [
+        part if leaf.codes is None else _coded(leaf, as_texts(part)) for leaf, part in zip(leaves, found, strict=True)
+    ]
+
+
+def _copied(leaves: list[Leaf], parts: list[Any]) -> list[np.ndarray]:
+    return [np.array(_ours(leaf, np.asarray(part))) for leaf, part in zip(leaves, parts, strict=True)]
+
+
+def _coded(leaf: Leaf, texts: Any) -> np.ndarray:
+    """Returns V texts as the indices of their characters, [V, ...]."""
+    return coded(f"an {leaf.what}{_place(leaf)}", texts, leaf.codes or {}, leaf.shape[0])
+
+
+def _place(leaf: Leaf) -> str:
+    """Returns where a part is, as one would write it."""
+    return "".join(f"[{name!r}]" for name in leaf.path)
 
 
 def observed(leaves: list[Leaf], count: int, value: Any) -> list[np.ndarray]:
     """Returns what V environments observe, as `batched` does.
 
     Raises:
-        ValueError: for another shape than that of so many, or indices outside their space.
+        ValueError: for another shape than that of so many, or indices or texts outside their space.
     """
-    for leaf in leaves:
-        shape, needed = np.shape(picker(leaf.path)(value)), (count, *leaf.shape)
+    parts = _parts(leaves, value)
+    for leaf, part in zip(leaves, parts, strict=True):
+        shape, needed = np.shape(part), (count, *leaf.shape)
         if shape != needed:
-            where = "".join(f"[{name!r}]" for name in leaf.path)
-            raise ValueError(f"its {leaf.what}{where} has the shape {shape}, and {needed} is needed")
-    return batched(leaves, value)
+            raise ValueError(f"its {leaf.what}{_place(leaf)} has the shape {shape}, and {needed} is needed")
+    return _copied(leaves, parts)
 
 
 def told_of(count: int, reward: Any, terminated: Any, truncated: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -142,7 +170,7 @@ def written(leaves: list[Leaf], values: Sequence[Any]) -> list[np.ndarray]:
     """Returns observations of V environments as new arrays, [V, ...] each.
 
     Raises:
-        ValueError: if one has another shape than its space, or an index lies outside it.
+        ValueError: if one has another shape than its space, or an index or a text lies outside it.
     """
     return [_ours(leaf, _stacked(leaf, values)) for leaf in leaves]
 
@@ -167,9 +195,11 @@ def _stacked(leaf: Leaf, values: Sequence[Any]) -> np.ndarray:
     """Returns one part of V observations as a new array of theirs, [V, ...].
 
     Raises:
-        ValueError: if one has another shape than its space.
+        ValueError: if one has another shape than its space, or a text lies outside it.
     """
     parts = values if not leaf.path else list(map(picker(leaf.path), values))
+    if leaf.codes is not None:
+        return _coded(leaf, parts)
     shapes = (np.shape(part) for part in parts)
     try:
         array = np.array(parts)

@@ -29,6 +29,18 @@ def check_masks(name: str, env: Any) -> None:
     raise ConfigError("env", name, fix)
 
 
+def check_texts(name: str, env: Any) -> None:
+    """Refuses a vector whose processes share memory for texts, which Gymnasium reads before the first and never again.
+
+    Raises:
+        ConfigError: saying how to make it.
+    """
+    says = any(leaf.codes is not None for leaf in leaves_of(env.single_observation_space))
+    if says and getattr(env.unwrapped, "shared_memory", False):
+        fix = "Gymnasium does not renew texts in memory that is shared; make it with shared_memory=False"
+        raise ConfigError("env", name, fix)
+
+
 def check_size(what: str, there: int, slots: int) -> None:
     """Refuses a vector, or another such thing, with more or fewer environments than training has slots.
 
