@@ -8,6 +8,7 @@ from typing import Any
 
 from ..core.errors import is_number
 from ..core.sweep_names import of_agent, of_env
+from .compared_code import ENV
 from .text import plain, point_words, rows, well_formed
 
 Defaults = Callable[[str], Mapping[str, Any]]
@@ -21,7 +22,10 @@ def no_defaults(id: str) -> Mapping[str, Any]:
 
 
 def env_key(env: Mapping[str, Any], point: Mapping[str, float], defaults: Defaults) -> str:
-    """Returns the environment of a sweep point as text that is equal where a run of its own has the same numbers."""
+    """Returns the environment of a sweep point as text that is equal where a run of its own has the same numbers.
+
+    Of whichever code it was: that is told beside the numbers.
+    """
     part = "options" if env.get("registered", True) else "fields"
     given = (env.get(part) or {}) | of_env(point)
     at = {name: _as_told(value) for name, value in given.items()}
@@ -29,7 +33,8 @@ def env_key(env: Mapping[str, Any], point: Mapping[str, float], defaults: Defaul
         usual = {name: _as_told(value) for name, value in defaults(env["id"]).items()}
         at = {name: value for name, value in at.items() if name not in usual or value != usual[name]}
         at |= {"wrap": _wrappers(at.get("wrap"))}
-    return json.dumps({**env, part: at}, sort_keys=True, default=str)
+    named = {name: value for name, value in env.items() if name not in ENV}
+    return json.dumps({**named, part: at}, sort_keys=True, default=str)
 
 
 def _as_told(value: Any) -> Any:

@@ -22,6 +22,7 @@ from ..ops.comparison import probability_of_improvement, runs_of
 from ..ops.statistics import MeanInterval, estimate_interval
 from .card import table
 from .chosen_points import chosen_points
+from .compared_code import code_words
 from .compared_points import Defaults, env_key, env_words, no_defaults, point_label
 from .comparison_checks import check_counts, chosen_values, not_evaluated, two_runs
 from .ranking import optimum
@@ -75,13 +76,13 @@ class Group:
         env: its id and options in words.
         optimum: the largest expected return of an episode; None if it is not known.
         entrants: in the order in which they were given.
-        warning: what makes their returns hard to compare; nothing if nothing does.
+        warnings: what makes their returns hard to compare, a line each.
     """
 
     env: str
     optimum: float | None
     entrants: tuple[Entrant, ...]
-    warning: str = ""
+    warnings: tuple[str, ...] = ()
 
     @property
     def columns(self) -> list[str]:
@@ -160,6 +161,7 @@ def compare_records(
     titles: dict[str, str] = {}
     best: dict[str, float | None] = {}
     seen: set[tuple[str, str]] = set()
+    runs: dict[str, dict[str, RunRecord]] = {}
     for name, records in named.items():
         for record in records:
             entrants = _entrants(name, record, chosen_points(name, record.points, chosen), defaults)
@@ -168,6 +170,7 @@ def compare_records(
                     raise two_runs(name, title)
                 titles.setdefault(key, title)
                 groups.setdefault(key, []).append(entrant)
+                runs.setdefault(key, {})[name] = record
                 best[key] = optimum(record) if best.get(key) is None else best[key]
             seen |= {(name, key) for key, _, _ in entrants}
     check_counts([(titles[key], [one.name for one in group]) for key, group in groups.items()])
@@ -175,7 +178,8 @@ def compare_records(
     cuts = {key: _cuts(titles[key], group) for key, group in groups.items()}
     for text in filter(None, cuts.values()):
         warnings.warn(text, RunWarning, stacklevel=3)
-    return Comparison(tuple(Group(titles[key], best[key], tuple(group), cuts[key]) for key, group in groups.items()))
+    warned = {key: tuple(filter(None, (cuts[key], code_words(runs[key])))) for key in groups}
+    return Comparison(tuple(Group(titles[key], best[key], tuple(group), warned[key]) for key, group in groups.items()))
 
 
 def _numbered(titles: Mapping[str, str]) -> dict[str, str]:
@@ -293,7 +297,7 @@ def _notes(group: Group) -> list[str]:
     best = group.optimum
     optimum = "" if best is None else f"optimum: {short(best)}, the largest expected return of an episode"
     alone = "no other run on this environment" if len(group.entrants) == 1 else ""
-    return [note for note in (optimum, alone, group.warning) if note]
+    return [note for note in (optimum, alone, *group.warnings) if note]
 
 
 def _scores(group: Group) -> list[list[str]]:

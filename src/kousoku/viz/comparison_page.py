@@ -61,7 +61,7 @@ def _section(group: Group) -> str:
         "IQM is the mean of the middle half. Intervals are of 95%: a mean\u2019s is Student\u2019s t, all others are "
         f"bootstrapped.{few}{best}"
     )
-    warned = [f'<p class="note">{escape(group.warning)}</p>'] if group.warning else []
+    warned = [f'<p class="note">{escape(warning)}</p>' for warning in group.warnings]
     parts = [f"<h2>{escape(isolated(group.env))}</h2>", f'<p class="lead">{escape(lead)}</p>', *warned, _table(group)]
     if len(group.entrants) == 1:
         return _joined([*parts, '<p class="note">There is no other run on this environment.</p>'])
