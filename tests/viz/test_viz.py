@@ -150,7 +150,7 @@ class TestSummary:
         assert ranking.point_order(record) == [2, 4, 0, 5, 3, 1]
         assert record.member_point[ranking.best_member(record)] == 2
 
-    def test_length_shows_the_learning_where_every_return_is_the_same(self):
+    def test_lengths_come_first_where_every_return_is_the_same(self):
         record = records.grid()
         assert curve_data.primary_curve(record) == "return"
         same = np.where(np.isnan(record.curves["return"]), np.nan, 1.0)
@@ -162,8 +162,21 @@ class TestSummary:
             on_the_way = record.curves | {"eval_return": np.full((3, record.num_members), greedy)}
             assert curve_data.primary_curve(records.replaced(record, curves=on_the_way)) == first
         assert curve_data.returns_curve(record) == "return"
+        alike = records.replaced(record, curves=record.curves | {"length": np.full_like(same, 500.0)})
+        assert curve_data.primary_curve(alike) == "return", "lengths that are all the same tell no more"
         assert curve_data.primary_curve(records.bandit()) == "reward"
         assert curve_data.primary_curve(records.bare()) is None
+
+    def test_the_mean_of_one_report_is_no_return_that_every_episode_had(self):
+        """As of a run that diverged in its first iteration."""
+        record = records.make(records.grid_env(), members=1, reports=1)
+        curves = record.curves | {"return": np.array([[19.6]]), "length": np.array([[19.6]])}
+        record = records.replaced(record, curves=curves, evaluation={})
+        assert curve_data.primary_curve(record) == "return"
+        assert "all are" not in viz.plot_returns(record).axes[0].get_title(loc="left")
+        again = {name: np.repeat(values, 2, axis=0) for name, values in curves.items()}
+        record = records.replaced(record, curves=again | {"step": np.array([10, 20])})
+        assert "; all are 19.6" in viz.plot_returns(record).axes[0].get_title(loc="left")
 
     def test_error_curve_from_the_history(self):
         record = records.grid()

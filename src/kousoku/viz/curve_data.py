@@ -48,13 +48,20 @@ class Curve:
 def primary_curve(record: RunRecord) -> str | None:
     """Returns the name of the curve that shows the learning; None if there is none.
 
-    The return; the episodes' length where every return is the same (a goal and no cost of steps) and no greedy episode
-    returned more; the reward where no episode ended, or of an episode's length where some reports saw none end (see
-    `with_derived_curves`).
+    The return; the episodes' length where every return is the same (a goal and no cost of steps), lengths are not, and
+    no greedy episode returned more; the reward where no episode ended, or of an episode's length where some reports saw
+    none end (see `with_derived_curves`). Whether shorter episodes are better is not known here.
     """
-    name = returns_curve(record)
-    flat = name == "return" and is_flat(record.curves[name]) and not _evaluated_better(record)
-    return "length" if flat and has_values(record.curves.get("length")) else name
+    name, lengths = returns_curve(record), record.curves.get("length")
+    flat = name == "return" and same_return(record) is not None and not _evaluated_better(record)
+    return "length" if flat and lengths is not None and not is_flat(lengths) else name
+
+
+def same_return(record: RunRecord) -> float | None:
+    """Returns what every episode while training returned; None where some differ, or one mean is all that is known."""
+    values = record.curves["return"]
+    known = values[~np.isnan(values)]
+    return float(known[0]) if known.size > 1 and is_flat(known) else None
 
 
 def _evaluated_better(record: RunRecord) -> bool:

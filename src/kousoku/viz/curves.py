@@ -18,6 +18,7 @@ from .curve_data import (
     curve,
     evaluation_of,
     returns_curve,
+    same_return,
     wants_log_axis,
     what_is_told,
     with_derived_curves,
@@ -25,7 +26,7 @@ from .curve_data import (
 from .estimates import fewest_agents, statistic
 from .headline import title
 from .ranking import optimum, point_order
-from .reports import has_values, is_flat
+from .reports import has_values
 from .style import SERIES, colored
 from .text import point_name, short
 
@@ -44,7 +45,7 @@ def plot_returns(record: RunRecord, ax: Axes | None = None) -> Figure:
     """Plots the return of the episodes that ended over the steps.
 
     Where no episode ended, the reward per step; where some reports saw none end, at the time limit of all, the
-    reward of so many steps. Where every return is the same the title says so: `plot_lengths` shows more then.
+    reward of so many steps. Where every return is the same the title says so: `plot_lengths` may show more then.
 
     Lines are means or interquartile means over the agents of each sweep point, bands 95% intervals, thin lines single
     agents; larger dots are greedy evaluations, the last one after training; a dashed line is the optimum.
@@ -201,10 +202,8 @@ def _draw_optimum(ax: Axes, record: RunRecord, name: str) -> list[float]:
 
 def _sameness(record: RunRecord, name: str) -> str:
     """Says where every return is the same, as with a goal and no cost of steps."""
-    values = record.curves[name]
-    if name != "return" or not is_flat(values):
-        return ""
-    return f"; all are {short(float(values[~np.isnan(values)][0]))}"
+    same = same_return(record) if name == "return" else None
+    return "" if same is None else f"; all are {short(same)}"
 
 
 def _note(record: RunRecord) -> str:

@@ -28,7 +28,7 @@ PIXELS_PER_INCH = 160
 
 def write_report(record: RunRecord, path: str | Path) -> Path:
     """Writes report.html into a folder, and values.png, returns.png, visits.png and error.png as far as there is data;
-    lengths.png where every return is the same.
+    lengths.png where every return is the same, and the lengths of episodes are not.
 
     The player of the best agent's episode is in the report: some 600 kB where it is in three dimensions.
 

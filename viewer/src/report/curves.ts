@@ -54,7 +54,7 @@ function leadOf(curves: Curves, tied: number): string {
   const best = known(first.optimum) ? "The dashed line is the optimum: the largest expected return, from the exact model. " : "";
   const flat = others.find((chart) => chart.title === "Return" && first.title === "Episode length");
   const value = flat && significant(flat.series[0].mean.find(known));
-  const why = flat ? `Every episode while training returned ${value}, so what shows the learning is how short the episodes get. ` : "";
+  const why = flat ? `Every episode while training returned ${value}, so their lengths, which differ, are shown first. ` : "";
   return `${howDrawn(curves, tied)}${dotsOf(first)}${best}${why}Point at a curve to read it.`;
 }
 

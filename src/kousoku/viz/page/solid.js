@@ -1,4 +1,4 @@
-/* sources ddf363ee394c12b0a57db621b9cf985e1592d85e826cab24e8b833d6a2511d78, script 4cff7d8949acc2c9aad66f8eb670b1808044fa2be5d724e3cd7af68dc7db15ec */
+/* sources 6ec979adcb316b0e316206b55a7132880fe570d2bc7cadee699420506b91cf01, script 4cff7d8949acc2c9aad66f8eb670b1808044fa2be5d724e3cd7af68dc7db15ec */
 /*
 This script contains three.js 0.187.0:
 
