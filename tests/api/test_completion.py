@@ -91,9 +91,9 @@ def offered(shell, places, lines):
 def test_each_shell_offers_the_words_of_a_place(shell, places):
     start = "kousoku train q_learning GridWorld-v0"
     lines = "kousoku ev", "kousoku sweep pp", "kousoku train ppo Cart", f"{start} --learn", f"{start} --env.sl"
-    found = offered(shell, places, [*lines, "kousoku train ppo CartPole-v1 --loop p"])
+    found = offered(shell, places, [*lines, "kousoku train ppo CartPole-v1 --loop p", "kousoku --v"])
     carts = sorted(id for id in ENVS.ids() if id.startswith("Cart"))
-    assert found == [["evaluate"], ["ppo"], carts, ["--learning-rate"], ["--env.slip"], ["python"]]
+    assert found == [["evaluate"], ["ppo"], carts, ["--learning-rate"], ["--env.slip"], ["python"], ["--version"]]
 
 
 @pytest.mark.parametrize("shell", SCRIPTS)
@@ -180,6 +180,36 @@ def test_scripts_hold_the_table_and_are_what_the_shell_reads(shell, places, caps
     if shutil.which(shell) is None:
         pytest.skip(f"there is no {shell} to read it")
     subprocess.run([shell, "-n"], input=script, text=True, check=True)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "start.md"
+FOUND = {
+    "bash": "source ~/.local/share/bash-completion/completions/kousoku && complete -p kousoku",
+    "zsh": "fpath+=~/.zfunc; autoload -Uz compinit; compinit -u; print $_comps[kousoku]",
+    "fish": "complete -C 'kousoku eval'",
+}
+"""What shows that a shell has found the script where the page puts it."""
+
+
+@pytest.mark.parametrize(
+    ("shell", "told"), [("bash", "-F _kousoku kousoku"), ("zsh", "_kousoku"), ("fish", "evaluate")]
+)
+def test_the_page_puts_each_script_where_its_shell_finds_it(shell, told, places, tmp_path):
+    """In a home that is empty; `kousoku` is a program that prints what was printed before."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell}")
+    (tmp_path / "script").write_text(SCRIPTS[shell](places))
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "kousoku").write_text(f'#!/bin/sh\n[ "$*" = "completion {shell}" ] && cat {tmp_path}/script\n')
+    (tmp_path / "bin" / "kousoku").chmod(0o755)
+    row = re.search(rf"^\| {shell} \| `([^`]+)`", PAGE.read_text(), re.M | re.I)
+    assert row is not None
+    home = {"HOME": str(tmp_path / "home"), "PATH": f"{tmp_path}/bin{os.pathsep}{os.environ['PATH']}"}
+    (tmp_path / "home").mkdir()
+    for words in (row[1], FOUND[shell]):
+        done = subprocess.run([shell, "-c", words], capture_output=True, text=True, check=True, env=UTF8 | home)
+        assert done.stderr == ""
+    assert told in done.stdout
 
 
 def test_shells_that_there_are_not(capsys):

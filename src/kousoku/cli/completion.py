@@ -1,8 +1,8 @@
 """`kousoku completion SHELL`: a script that completes what is typed.
 
 A script holds every word and asks nobody when a key is pressed. It is one table, {place: words}, and a function that
-looks up the place: "1" is that of the command, "train 2" the second word after it, "ppo --" the options of an agent,
-"--loop" the value of an option.
+looks up the place: "1" is that of the command, "1 --" of an option in its place, "train 2" the second word after it,
+"ppo --" the options of an agent, "--loop" the value of an option.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ def words_by_place() -> Mapping[str, list[str]]:
     agents, envs = AGENTS.ids(), ENVS.ids()
     return {
         "1": [*COMMANDS, "help", "version"],
+        "1 --": ["--help", "--version"],
         **{f"{command} 2": agents for command in TRAINING},
         **{f"{command} 3": envs for command in TRAINING},
         "list 2": [*catalogue.KINDS, *agents, *envs],

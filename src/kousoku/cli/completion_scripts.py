@@ -10,7 +10,9 @@ _BASH = """
 _kousoku() {
     local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD - 1]}" command="${COMP_WORDS[1]}"
     local found
-    if ((COMP_CWORD == 1)); then
+    if ((COMP_CWORD == 1)) && [[ $current == -* ]]; then
+        found="$(_kousoku_words "1 --")"
+    elif ((COMP_CWORD == 1)); then
         found="$(_kousoku_words 1)"
     elif [[ $current == -* ]]; then
         found="$(_kousoku_words "$command --")"
@@ -40,7 +42,9 @@ _ZSH = """
 _kousoku() {
     local current="${words[CURRENT]}" previous="${words[CURRENT-1]}" command="${words[2]}" found
     integer place=$((CURRENT - 1))
-    if ((place == 1)); then
+    if ((place == 1)) && [[ $current == -* ]]; then
+        found="$(_kousoku_words "1 --")"
+    elif ((place == 1)); then
         found="$(_kousoku_words 1)"
     elif [[ $current == -* ]]; then
         found="$(_kousoku_words "$command --")"
@@ -81,7 +85,9 @@ function __kousoku_complete
     set -l command "$given[2]"
     set -l previous "$given[-1]"
     set -l found
-    if test $place -eq 1
+    if test $place -eq 1; and string match -q -- '-*' "$current"
+        set found (__kousoku_words "1 --")
+    else if test $place -eq 1
         set found (__kousoku_words 1)
     else if string match -q -- '-*' "$current"
         set found (__kousoku_words "$command --")
