@@ -17,6 +17,7 @@ from .fallback import reason_of, why_left_to_xla, why_not_here
 from .ir import Graph, Interface
 from .llvm.compile import assembly_code, object_code, optimised_code
 from .llvm.target import Target
+from .no_gc import no_gc
 from .tracing.devices import is_traced_for_several_devices
 from .tracing.traced import Traced
 
@@ -119,7 +120,8 @@ def explain(traced: Traced, traced_seconds: float, lanes: int, why_not: str | No
             return not_compiled(why_not)
         graph, interface = traced.graph, traced.summary.interface
         read = clock.lap()
-        assembly = compiler.emit_module(graph, gang, (True,) * len(graph.inputs), target, traced.arrays)
+        with no_gc():  # as where kernels are made: memory is used again when it is freed
+            assembly = compiler.emit_module(graph, gang, (True,) * len(graph.inputs), target, traced.arrays)
         emitted = clock.lap()
         code = object_code(assembly.text, target)
         seconds = spent | {"read": read, "emit": emitted, "llvm": clock.lap()}

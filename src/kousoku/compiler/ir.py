@@ -116,7 +116,7 @@ class Graph:
 
     Attributes:
         uniformity: what `passes.uniformity` has found out about it: by which inputs are varying, which outputs are.
-        meeting: the answer of `devices`, once it was asked for.
+        meeting, nested: the answers of `devices` and `levels`, once they were asked for.
     """
 
     inputs: list[Var]
@@ -124,6 +124,7 @@ class Graph:
     outputs: list[Atom] = field(default_factory=list)
     uniformity: dict[tuple[bool, ...], list[bool]] = field(default_factory=dict, repr=False)
     meeting: int | None = field(default=None, repr=False)
+    nested: int | None = field(default=None, repr=False)
 
     def walk(self) -> Iterator[Op]:
         """Iterates over all operations, those inside control flow included."""
@@ -146,6 +147,14 @@ class Graph:
         if found is None:
             within = (graph.devices for op in self.ops for graph in op.graphs())
             found = self.meeting = max([0, *(op.params.get("devices", 0) for op in self.ops), *within])
+        return found
+
+    @property
+    def levels(self) -> int:
+        """How many operations with graphs lie within one another, at most."""
+        found = self.nested
+        if found is None:
+            found = self.nested = max((1 + graph.levels for op in self.ops for graph in op.graphs()), default=0)
         return found
 
     def without_dead_code(self) -> Graph:

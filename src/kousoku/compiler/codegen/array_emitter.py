@@ -7,7 +7,7 @@ time. What lives in memory is one lane's, as JAX lays it out; what all elements 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ..ir import Graph, Op
 from . import index as ix
@@ -16,7 +16,7 @@ from .emitter import ALONE, Emitter, Rule, is_flat
 from .index import Strip
 from .memory import Buffer, KernelMemory
 from .operand import Operand, element_bytes, int_constant
-from .value import Deferred, Lazy, Position, Stored, Value
+from .value import Deferred, Lazy, Position, Stored, Value, leaves
 
 UNROLL = 4
 RECOMPUTED = 3
@@ -91,7 +91,7 @@ class ArrayEmitter(Emitter):
         if not self.waiting:
             return
         made, self.waiting = self.waiting, []
-        places = [leaf.buffer for v in read or () for leaf in _leaves(v) if isinstance(leaf, Stored)]
+        places = [leaf.buffer for v in read or () for leaf in leaves(v) if isinstance(leaf, Stored)]
         needed = made if read is None else [one for one in made if any(one.buffer is place for place in places)]
 
         def body(position: Position) -> None:
@@ -150,7 +150,7 @@ class ArrayEmitter(Emitter):
 
     def _outlived(self, value: Lazy) -> Buffer | None:
         """Returns where an array lies that the elements are made of place by place, and that nobody else will read."""
-        sources = list(_leaves(value))
+        sources = list(leaves(value))
         for source in sources:
             if not (isinstance(source, Stored) and source.whole and source.type == value.type):
                 continue
@@ -186,15 +186,6 @@ class ArrayEmitter(Emitter):
     def splat_within(self, position: Position, operand: Operand) -> Operand:
         """Returns what a loop at that position begins with: a vector within a strip."""
         return self.b.splat(operand) if any(isinstance(i, Strip) for i in position) else operand
-
-
-def _leaves(value: Value) -> Iterator[Value]:
-    """Yields the arrays that lazy ones are computed from, in the end."""
-    if isinstance(value, Lazy):
-        for source in value.sources:
-            yield from _leaves(source)
-    else:
-        yield value
 
 
 def strip_axis(shape: Sequence[int], lanes: int, work: int) -> int | None:

@@ -331,19 +331,38 @@ class Builder:
         varying: Sequence[bool],
     ) -> list[Operand]:
         """Writes a real branch on a uniform condition; `varying` says which results are varying."""
-        yes, no, after = self.label("then"), self.label("else"), self.label("after")
-        self.branch(condition, yes, no)
-        ends = []
-        for label, make in ((yes, then), (no, otherwise)):
-            self.start(label)
-            results = self.as_varying(make(), varying)
-            ends.append((results, self.block))
+        return self.choose([condition], [then, otherwise], varying)
+
+    def choose(
+        self, conditions: Sequence[Operand], makes: Sequence[Callable[[], list[Operand]]], varying: Sequence[bool]
+    ) -> list[Operand]:
+        """Writes a real branch for the first of some uniform conditions that holds.
+
+        Args:
+            conditions: one for each of `makes` but the last, which is taken where none holds.
+            makes: what writes each branch and returns its results.
+            varying: which results are varying.
+        """
+        labels = [(self.label("then"), self.label("else")) for _ in conditions]
+        after = self.label("after")
+        made: list[list[Operand]] = []
+        blocks: list[str] = []
+
+        def take(make: Callable[[], list[Operand]]) -> None:
+            made.append(self.as_varying(make(), varying))
+            blocks.append(self.block)
             self.jump(after)
+
+        for condition, (yes, no), make in zip(conditions, labels, makes, strict=False):
+            self.branch(condition, yes, no)
+            self.start(yes)
+            take(make)
+            self.start(no)
+        take(makes[-1])
         self.start(after)
-        (first, first_block), (second, second_block) = ends
         return [
-            self.phi(a.type, w, [(a, first_block), (b, second_block)])
-            for a, b, w in zip(first, second, varying, strict=True)
+            self.phi(results[0].type, w, list(zip(results, blocks, strict=True)))
+            for *results, w in zip(*made, varying, strict=True)
         ]
 
     def while_(

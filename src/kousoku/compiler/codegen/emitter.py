@@ -2,13 +2,13 @@
 
 Arrays of at most `UNROLL` elements live in registers and their operations are written out element by element; larger
 ones live in memory and are walked in loops. An element-wise operation on a large array that is used once is not written
-at all until its user asks for elements: chains of them become one loop.
+at all until its user asks for elements: chains of them become one loop, up to `DEEPEST` operations.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from .builder import I64, Builder
 from .index import Block
 from .memory import Buffer, KernelMemory
 from .operand import Operand, element_bytes, int_constant
-from .value import Constant, Lazy, Position, Registers, Stored, Undef, Value
+from .value import Constant, Element, Lazy, Position, Registers, Request, Stored, Undef, Value, asked, computed, leaves
 
 UNROLL = 32
 WORK = {
@@ -31,6 +31,8 @@ BLOCK = 4
 """Elements of a byte that a loop takes together: of one alone, a gang's lanes fill a quarter of a vector."""
 SEVERAL = 16
 """Those of what is no operation on one element."""
+DEEPEST = 320
+"""Operations one after the other that a loop computes an element by, about; what comes then has a loop of its own."""
 CONTROL = frozenset({"cond", "while", "scan"})
 ALONE = frozenset({"add", "add_any", "sub", "mul", "div", "neg", "max", "min", "square", "sqrt", "select_n"})
 """Operations whose rules make one array and read no input but for its elements."""
@@ -160,10 +162,20 @@ class Emitter:
         """Maps `function(builder, *operands)` over elements; axes of size one are spread."""
         shape, dtype = op.outputs[0].shape, op.outputs[0].dtype
 
-        def element(position: Position, *sources: Value) -> Operand:
-            places = (position if s.shape == shape else spread(position, s.shape) for s in sources)
-            return function(self.b, *(s.at(p) for s, p in zip(sources, places, strict=True)))
+        def place(position: Position, source: Value) -> Position:
+            return position if source.shape == shape else spread(position, source.shape)
 
+        def at_once(position: Position, *sources: Value) -> Operand:
+            return function(self.b, *[s.at(place(position, s)) for s in sources])
+
+        def in_turn(position: Position, *sources: Value) -> Generator[Request, Operand, Operand]:
+            operands = []
+            for s in sources:
+                p = place(position, s)
+                operands.append((yield s, p) if isinstance(s, Lazy) else s.at(p))
+            return function(self.b, *operands)
+
+        element = in_turn if any(isinstance(x, Lazy) for x in inputs) else at_once
         work = WORK.get(op.name, 1)
         return self.lazy(shape, dtype, inputs, element, aligned=True, work=work, alone=op.name in ALONE)
 
@@ -172,40 +184,44 @@ class Emitter:
         if repeats:
             value = self.reusable(value)
         out = op.outputs[0]
-        return self.lazy(
-            out.shape, out.dtype, (value,), lambda p, v: v.at(where(p)), costly=False, aligned=value.size == 1, work=0
-        )
+        element = lambda p, v: asked(v, where(p))  # noqa: E731
+        return self.lazy(out.shape, out.dtype, (value,), element, costly=False, aligned=value.size == 1, work=0)
 
     def lazy(
         self,
         shape: tuple[int, ...],
         dtype: np.dtype,
         sources: Sequence[Value],
-        element: Callable[..., Operand],
+        element: Callable[..., Element],
         costly: bool = True,
         aligned: bool = False,
         work: int = SEVERAL,
         alone: bool = False,
+        depth: int = 1,
     ) -> Value:
         """Makes an array whose elements are `element(position, *sources)`.
 
         Args:
             shape, dtype: the array's.
             sources: arrays.
-            element: from a position and the sources to the element.
+            element: from a position and the sources to the element, or to what asks for the sources' elements.
             costly: whether computing an element twice would waste work.
             aligned: whether an element depends on the sources' elements at its own position alone.
             work: about how many operations there are beside the sources' own.
             alone: whether the operation that is being written reads its inputs for these elements only.
+            depth: how many operations one after the other it counts for, of the `DEEPEST`.
         """
         if math.prod(shape) <= self.unroll:
-            elements = [element(p, *sources) for p in ix.all_indices(shape)]
+            elements = [computed(element(p, *sources)) for p in ix.all_indices(shape)]
             return Registers(shape, dtype, self.memory, elements)
         kept = tuple(self.addressable(s) for s in sources)
         costly = costly or any(isinstance(s, Lazy) and s.costly for s in kept)
         flat = aligned and all(s.size == 1 or (s.shape == shape and is_flat(s)) for s in kept)
         work += sum(work_of(s) for s in kept if s.size > 1)
-        value = Lazy(shape, dtype, lambda p: element(p, *kept), kept, costly, flat, work)
+        depth += max((s.depth for s in kept if isinstance(s, Lazy)), default=0)
+        value = Lazy(shape, dtype, lambda p: element(p, *kept), kept, costly, flat, work, depth)
+        if depth >= DEEPEST:
+            return self.settle(value, alone=False)
         cheap = self.single_use or not costly or work <= self.recomputed
         return value if cheap else self.settle(value, alone)
 
@@ -313,11 +329,12 @@ class Emitter:
 
 def is_varying(value: Value) -> bool:
     """Returns whether an array may differ between lanes."""
-    if isinstance(value, Registers):
-        return any(e.varying for e in value.elements)
-    if isinstance(value, Lazy):
-        return any(map(is_varying, value.sources))
-    return any(buffer.varying for buffer in value.buffers())
+    return any(
+        any(e.varying for e in leaf.elements)
+        if isinstance(leaf, Registers)
+        else any(buffer.varying for buffer in leaf.buffers())
+        for leaf in leaves(value)
+    )
 
 
 def work_of(value: Value) -> int:
@@ -327,11 +344,12 @@ def work_of(value: Value) -> int:
 
 def made_of(value: Value) -> Iterator[Value]:
     """Yields an array and those of more than one element that it is computed from, in the end."""
-    yield value
-    if isinstance(value, Lazy):
-        for source in value.sources:
-            if source.size > 1:
-                yield from made_of(source)
+    waiting = [value]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        if isinstance(found, Lazy):
+            waiting += [source for source in found.sources[::-1] if source.size > 1]
 
 
 def is_of_bytes(value: Value) -> bool:

@@ -6,10 +6,10 @@ Every one of them answers `at(index)`: the element at a position that may be kno
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -136,30 +136,80 @@ class Undef(Value):
         return constant(0, self.type)
 
 
+Request = tuple[Value, Position]
+"""An array, and the position of the element that is asked for."""
+Element = Operand | Generator[Request, Operand, Operand]
+"""An element; or what asks for others in turn, is sent them, and returns it in the end."""
+
+
+def computed(element: Element) -> Operand:
+    """Returns an element, with all computed that it asks for.
+
+    What asks waits in a list, and not as a call within a call: chains of operations are as long as a user's program.
+    """
+    asking: list[Generator[Request, Operand, Operand]] = []
+    while asking or not isinstance(element, Operand):
+        told: Any = None
+        if isinstance(element, Operand):
+            told = element
+        else:
+            asking.append(element)
+        try:
+            source, place = asking[-1].send(told)
+        except StopIteration as end:
+            asking.pop()
+            element = end.value
+        else:
+            element = source.element(place) if isinstance(source, Lazy) else source.at(place)
+    return element
+
+
+def asked(value: Value, position: Position) -> Element:
+    """Returns an array's element for `computed`, which asks for it where it has to be computed first."""
+    return _asking(value, position) if isinstance(value, Lazy) else value.at(position)
+
+
+def _asking(value: Value, position: Position) -> Generator[Request, Operand, Operand]:
+    return (yield value, position)
+
+
 @dataclass(eq=False)
 class Lazy(Value):
     """Elements that are computed where they are needed.
 
     Attributes:
-        element: from a position to the element.
+        element: from a position to the element, or to a generator that asks for what it is made of (see `computed`).
         sources: what it reads.
         costly: whether computing an element twice would waste work.
         flat: whether each element depends on the sources' at its own place alone, which lie one after the other: then
             the last axis may count through all of them, the other axes being 0.
         work: about how many operations an element takes.
+        depth: how many operations lie between it and the farthest array that it is made of.
     """
 
-    element: Callable[[Position], Operand]
+    element: Callable[[Position], Element]
     sources: tuple[Value, ...]
     costly: bool
     flat: bool = False
     work: int = 1
+    depth: int = 1
 
     def at(self, position: Position) -> Operand:
-        return self.element(position)
+        return computed(self.element(position))
 
     def buffers(self) -> Iterable[Buffer]:
-        return [buffer for source in self.sources for buffer in source.buffers()]
+        return [buffer for leaf in leaves(self) for buffer in leaf.buffers()]
+
+
+def leaves(value: Value) -> Iterator[Value]:
+    """Yields the arrays that lazy ones are computed from, in the end."""
+    waiting = [value]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, Lazy):
+            waiting += found.sources[::-1]
+        else:
+            yield found
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 from ..codegen import index as ix
 from ..codegen.emitter import Emitter, is_varying
 from ..codegen.operand import LLVM_TYPES, Operand, int_constant
-from ..codegen.value import Constant, Position, Registers, Stored, Undef, Value
+from ..codegen.value import Constant, Position, Registers, Stored, Undef, Value, asked
 from ..ir import Op
 
 
@@ -134,7 +134,7 @@ def stack(k: Emitter, op: Op, *parts: Value) -> Value:
 def lift(k: Emitter, value: Value, axis: int) -> Value:
     """Adds an axis of size one."""
     shape = (*value.shape[:axis], 1, *value.shape[axis:])
-    return k.lazy(shape, value.dtype, (value,), lambda p, v: v.at((*p[:axis], *p[axis + 1 :])), costly=False)
+    return k.lazy(shape, value.dtype, (value,), lambda p, v: asked(v, (*p[:axis], *p[axis + 1 :])), costly=False)
 
 
 def split(k: Emitter, op: Op, x: Value) -> list[Value]:

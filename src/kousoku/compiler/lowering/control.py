@@ -16,7 +16,7 @@ from ..codegen.builder import I1, I64
 from ..codegen.emitter import Emitter, is_flat, is_varying
 from ..codegen.memory import Buffer
 from ..codegen.operand import LLVM_TYPES, Operand, int_constant
-from ..codegen.value import Lazy, Registers, Stored, Value
+from ..codegen.value import Lazy, Registers, Stored, Value, leaves
 from ..ir import Graph, Op, Var
 from ..passes.uniformity import running_varying, scan_varying, varying_outputs, while_varying
 
@@ -82,13 +82,9 @@ def _branch(
         with region(k, k.mask):
             return _deliver(k, k.run(branches[i], args), targets, None)
 
-    def pick(i: int) -> list[Operand]:
-        if i == len(branches) - 1:
-            return run(i)
-        return k.b.if_(tests[i], lambda: run(i), lambda: pick(i + 1), flat_varying)
-
     flat_varying = [w for v, w, t in zip(op.outputs, varying, targets, strict=True) if t is None for _ in range(v.size)]
-    return _collect(k, op, pick(0), targets)
+    runs = [partial(run, i) for i in range(len(branches))]
+    return _collect(k, op, k.b.choose(tests[:-1], runs, flat_varying), targets)
 
 
 def _blend(k: Emitter, op: Op, branches: Sequence[Graph], tests: list[Operand], args: list[Value]) -> list[Value]:
@@ -269,11 +265,13 @@ class Carry:
 
 def reads_in_place(value: Value, target: Stored, written: Sequence[Buffer]) -> bool:
     """Returns whether each element is computed from the target's at its own place, and nothing else that is written."""
-    if isinstance(value, Lazy):
-        return value.flat and all(reads_in_place(source, target, written) for source in value.sources)
-    if not any(buffer in written for buffer in value.buffers()):
-        return True
-    return isinstance(value, Stored) and value.buffer is target.buffer and is_flat(value) and value.size == target.size
+
+    def alone(leaf: Value) -> bool:
+        if not any(buffer in written for buffer in leaf.buffers()):
+            return True
+        return isinstance(leaf, Stored) and leaf.buffer is target.buffer and is_flat(leaf) and leaf.size == target.size
+
+    return (not isinstance(value, Lazy) or value.flat) and all(map(alone, leaves(value)))
 
 
 def while_(k: Emitter, op: Op, *inputs: Value) -> list[Value]:

@@ -18,7 +18,7 @@ from ..codegen import index as ix
 from ..codegen.builder import Builder
 from ..codegen.emitter import Emitter, is_varying
 from ..codegen.operand import Operand, int_constant
-from ..codegen.value import Constant, Position, Registers, Stored, Value
+from ..codegen.value import Constant, Position, Registers, Stored, Value, asked
 from ..ir import Graph, Op, Unsupported
 from .arrays import view
 from .reductions import Combine, combiner, graph_of
@@ -49,10 +49,8 @@ def dynamic_slice(k: Emitter, op: Op, x: Value, *indices: Value) -> Value:
     if isinstance(x, Stored | Constant) and op.outputs[0].size > k.unroll and not any(map(_is_of_lanes, start)):
         x = k.memory.spill(x)
         return view(k, op, x, ix.add(k.b, x.offset, ix.flat(k.b, start, x.strides)), x.strides)
-    sources = (x, *indices)
-    return k.lazy(
-        op.outputs[0].shape, x.dtype, sources, lambda p, v, *_: v.at(add_positions(k.b, p, start)), costly=False
-    )
+    element = lambda p, v, *_: asked(v, add_positions(k.b, p, start))  # noqa: E731
+    return k.lazy(op.outputs[0].shape, x.dtype, (x, *indices), element, costly=False)
 
 
 def _is_of_lanes(i: ix.Index) -> bool:

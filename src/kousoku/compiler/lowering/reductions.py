@@ -26,6 +26,7 @@ UNROLL_TERMS = 64
 WRITTEN_OUT = 1024  # instructions of what is computed for terms that are written out, beyond which it is a loop
 MANY_TERMS = 256  # floats from which on a sum is made in pieces
 PIECE = 64
+NESTED = 20  # operations one after the other that a reduction counts for: it may be a loop in the loop of its result
 
 
 def combiner(name: str, dtype: np.dtype) -> Combine:
@@ -68,7 +69,8 @@ def reduce(name: str) -> Callable[..., Value]:
         if _is_written_out(inner, x) and work_of(x) * x.size > WRITTEN_OUT:
             x = k.materialise(x)
         source = k.addressable(x) if math.prod(inner) > k.unroll else x
-        return k.lazy(op.outputs[0].shape, op.outputs[0].dtype, (source,), partial(_reduced, k, name, axes, x))
+        element, out = partial(_reduced, k, name, axes, x), op.outputs[0]
+        return k.lazy(out.shape, out.dtype, (source,), element, depth=NESTED)
 
     return rule
 

@@ -10,13 +10,17 @@ branch: a state of hundreds of numbers, each of which is another one where an ep
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
-from ..ir import Atom, Graph, Literal, Op, Var
+from ..ir import Atom, Graph, Op, Var
 
 MIN_COST = 96
 IN_REGISTERS = 32
 """Elements of an array up to which it is selected in registers, number by number."""
+MOST_LEVELS = 48
+"""Branches within branches that the pass makes, at most: selections of selections are as many as a user writes."""
+ROOM = 1 << 64
+"""Between the numbers of neighbours: so often can others be put between them before all are numbered anew."""
 SIDES = (1, 2)
 COSTS = {"threefry2x32": 80, "while": 2000, "scan": 400, "cond": 100, "sort": 400, "gather": 8, "exp": 12, "log": 12}
 
@@ -27,12 +31,10 @@ def sink_into_branches(graph: Graph) -> Graph:
     graph = Graph(graph.inputs, ops, graph.outputs)
     flow = Flow(graph)
     for condition, selections in flow.conditions():
-        if _worth(selections, [flow.only_for(selections, side) for side in SIDES]) < MIN_COST:
-            continue
-        changed = _sink_by(graph, flow, condition)
-        if changed is not graph:
-            graph, flow = changed, Flow(changed)
-    return graph
+        left = flow.in_order(op for op in selections if op in flow)
+        if _worth(left, [flow.only_for(left, side) for side in SIDES]) >= MIN_COST:
+            _sink_by(flow, condition, left)
+    return flow.graph()
 
 
 def cost_of(ops: Iterable[Op]) -> int:
@@ -41,47 +43,148 @@ def cost_of(ops: Iterable[Op]) -> int:
 
 
 class Flow:
-    """The operations that make and read each array of a graph.
+    """The operations of a graph in their order, and those that make and read each array.
+
+    What is sunk changes it where it is: to make it anew each time would take the square of a program's length.
 
     Attributes:
         origin: the operation that makes an array, by the array's id.
-        uses: the operations that read it; None for the graph's outputs.
-        place: of an operation in the graph.
+        uses: the operations that read it, by their ids; None for the graph's outputs.
+        place: a number of each operation, by its id; they rise in the operations' order, and leave room in between.
+        before, after: its neighbours.
     """
 
     def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+        self.inputs, self.outputs = graph.inputs, graph.outputs
         self.origin = {id(v): op for op in graph.ops for v in op.outputs}
-        self.place = {id(op): i for i, op in enumerate(graph.ops)}
-        self.uses: dict[int, list[Op | None]] = defaultdict(list)
+        self.uses: dict[int, dict[int, Op | None]] = defaultdict(dict)
         for op in graph.ops:
-            for a in op.inputs:
-                self.uses[id(a)].append(op)
+            self._read_by(op)
         for a in graph.outputs:
-            self.uses[id(a)].append(None)
+            self.uses[id(a)][id(None)] = None
+        self.begin, self.end = Op("begin", [], [], {}), Op("end", [], [], {})
+        self.place: dict[int, int] = {}
+        self.before: dict[int, Op] = {id(self.end): self.begin}
+        self.after: dict[int, Op] = {id(self.begin): self.end}
+        self._link(graph.ops, self.end)
+        self._number()
+        self.pruned = False
+
+    def __contains__(self, op: Op) -> bool:
+        return id(op) in self.place
+
+    def graph(self) -> Graph:
+        """Returns it as a graph."""
+        return Graph(self.inputs, list(self.between(self.begin, self.end)), self.outputs)
+
+    def between(self, first: Op, last: Op) -> Iterator[Op]:
+        """Yields the operations after one and before another one."""
+        op = self.after[id(first)]
+        while op is not last:
+            yield op
+            op = self.after[id(op)]
+
+    def in_order(self, ops: Iterable[Op]) -> list[Op]:
+        """Returns operations in their order."""
+        return sorted(ops, key=lambda op: self.place[id(op)])
+
+    def replace(self, gone: list[Op], branch: Op) -> None:
+        """Puts a branch in the place of operations: as late as may be, with what it needs before it, and without what
+        nobody needs any more.
+        """
+        for op in gone:
+            self._remove(op)
+        self._read_by(branch)
+        self.origin.update((id(v), branch) for v in branch.outputs)
+        users = (user for v in branch.outputs for user in self.uses[id(v)].values() if user is not None)
+        first = min(users, key=lambda op: self.place[id(op)], default=self.end)
+        moved = self._needed(branch, first)
+        for op in moved[:-1]:
+            self._unlink(op)
+        self._insert(moved, first)
+        self._prune([a for op in gone for a in op.inputs])
+
+    def _needed(self, branch: Op, first: Op) -> list[Op]:
+        """Returns what has to come before `first`, and comes after it yet, so that a branch can: the branch is last."""
+        found: dict[int, Op] = {}
+        waiting = [branch]
+        while waiting:
+            op = waiting[-1]
+            makers = (self.origin.get(id(a)) for a in op.inputs)
+            later = [m for m in makers if m is not None and id(m) not in found and self._is_after(m, first)]
+            if later and id(op) not in found:
+                waiting += later
+            else:
+                found.setdefault(id(op), waiting.pop())
+        return list(found.values())
+
+    def _is_after(self, op: Op, other: Op) -> bool:
+        return self.place[id(op)] > self.place[id(other)]
+
+    def _prune(self, read: list[Atom]) -> None:
+        """Removes operations whose results nobody reads: the first time all, then those that make what is given."""
+        if not self.pruned:
+            self.pruned = True
+            read = [v for op in self.between(self.begin, self.end) for v in op.outputs]
+        while read:
+            op = self.origin.get(id(read.pop()))
+            if op is not None and not any(self.uses[id(v)] for v in op.outputs):
+                self._remove(op)
+                read += op.inputs
+
+    def _read_by(self, op: Op) -> None:
+        for a in op.inputs:
+            self.uses[id(a)][id(op)] = op
+
+    def _remove(self, op: Op) -> None:
+        self._unlink(op)
+        del self.place[id(op)]
+        for a in op.inputs:
+            self.uses[id(a)].pop(id(op), None)
+        for v in op.outputs:
+            del self.origin[id(v)]
+
+    def _unlink(self, op: Op) -> None:
+        before, after = self.before.pop(id(op)), self.after.pop(id(op))
+        self.before[id(after)], self.after[id(before)] = before, after
+
+    def _link(self, ops: Sequence[Op], following: Op) -> None:
+        for op in ops:
+            before = self.before[id(following)]
+            self.before[id(op)], self.after[id(op)] = before, following
+            self.before[id(following)] = self.after[id(before)] = op
+
+    def _insert(self, ops: Sequence[Op], following: Op) -> None:
+        """Puts operations before another one."""
+        low, high = self.place[id(self.before[id(following)])], self.place[id(following)]
+        step = (high - low) // (len(ops) + 1)
+        self._link(ops, following)
+        self.place.update((id(op), low + step * i) for i, op in enumerate(ops, 1))
+        if not step:
+            self._number()
+
+    def _number(self) -> None:
+        for i, op in enumerate([self.begin, *self.between(self.begin, self.end), self.end]):
+            self.place[id(op)] = i * ROOM
 
     def conditions(self) -> list[tuple[Var, list[Op]]]:
         """Returns the scalar booleans that select, and their selections."""
         found: dict[int, tuple[Var, list[Op]]] = {}
-        for op in self.graph.ops:
+        for op in self.between(self.begin, self.end):
             condition = self._scalar_condition(op.inputs[0]) if op.name == "select_n" else None
             if condition is not None:
                 found.setdefault(id(condition), (condition, []))[1].append(op)
         return list(found.values())
 
-    def selections(self, condition: Var) -> list[Op]:
-        """Returns the selections by that condition."""
-        return next((chosen for found, chosen in self.conditions() if found is condition), [])
-
     def _scalar_condition(self, atom: Atom) -> Var | None:
         """Returns the scalar boolean that `atom` is, or repeats."""
-        if isinstance(atom, Literal) or atom.dtype.kind != "b":
-            return None
-        if atom.shape == ():
-            return atom
-        op = self.origin.get(id(atom))
-        if op is not None and op.name in ("broadcast_in_dim", "reshape") and op.inputs[0].size == 1:
-            return self._scalar_condition(op.inputs[0])
+        while isinstance(atom, Var) and atom.dtype.kind == "b":
+            if atom.shape == ():
+                return atom
+            op = self.origin.get(id(atom))
+            if op is None or op.name not in ("broadcast_in_dim", "reshape") or op.inputs[0].size != 1:
+                return None
+            atom = op.inputs[0]
         return None
 
     def only_for(self, selections: list[Op], side: int) -> list[Op]:
@@ -92,8 +195,10 @@ class Flow:
         def serves(op: Op) -> bool:
             if meets_others(op):  # all devices have to, whatever is selected on each
                 return False
+            if any(graph.levels >= MOST_LEVELS - 1 for graph in op.graphs()):
+                return False
             for v in op.outputs:
-                for user in self.uses[id(v)]:
+                for user in self.uses[id(v)].values():
                     if user is None:
                         return False
                     if id(user) in inside:
@@ -108,7 +213,23 @@ class Flow:
             if op is not None and id(op) not in chosen and id(op) not in inside and serves(op):
                 inside[id(op)] = op
                 waiting += op.inputs
-        return sorted(inside.values(), key=lambda op: self.place[id(op)])
+        return self.in_order(inside.values())
+
+    def independent(self, selections: list[Op]) -> list[Op]:
+        """Returns the selections of which none depends on another."""
+        if len(selections) < 2:
+            return selections
+        chosen = [selections[0]]
+        wanted = set(map(id, selections))
+        tainted = {id(selections[0].outputs[0])}
+        for op in [*self.between(selections[0], selections[-1]), selections[-1]]:
+            depends = any(id(a) in tainted for a in op.inputs)
+            if id(op) in wanted and not depends:
+                chosen.append(op)
+                tainted.add(id(op.outputs[0]))
+            elif depends:
+                tainted.update(map(id, op.outputs))
+        return chosen
 
 
 def meets_others(op: Op) -> bool:
@@ -116,40 +237,23 @@ def meets_others(op: Op) -> bool:
     return "devices" in op.params or any(graph.devices for graph in op.graphs())
 
 
-def _sink_by(graph: Graph, flow: Flow, condition: Var) -> Graph:
+def _sink_by(flow: Flow, condition: Var, selections: list[Op]) -> None:
     """Sinks what one condition's selections allow."""
-    selections = _independent(graph, flow.selections(condition))
+    selections = flow.independent(selections)
     sides = [flow.only_for(selections, side) for side in SIDES]
     if _worth(selections, sides) < MIN_COST:
-        return graph
-    moved = {id(op) for side in sides for op in side}
+        return
     branches, operands = _branches(selections, sides)
     outputs = [op.outputs[0] for op in selections]
     branch = Op("cond", [condition, *operands], outputs, {"branches": branches})
-    gone = moved | set(map(id, selections))
-    rest = [op for op in graph.ops if id(op) not in gone]
-    return Graph(graph.inputs, _ordered([*rest, branch]), graph.outputs).without_dead_code()
+    moved = {id(op): op for side in sides for op in side}
+    flow.replace([*moved.values(), *selections], branch)
 
 
 def _worth(selections: list[Op], sides: list[list[Op]]) -> int:
     """Estimates what a branch saves where no lane takes it: the work of a side, or the selections themselves."""
     selected = sum(size for op in selections if (size := op.outputs[0].size) <= IN_REGISTERS)
     return max(selected, *map(cost_of, sides))
-
-
-def _independent(graph: Graph, selections: list[Op]) -> list[Op]:
-    """Returns the selections of which none depends on another."""
-    chosen: list[Op] = []
-    wanted = set(map(id, selections))
-    tainted: set[int] = set()
-    for op in graph.ops:
-        depends = any(id(a) in tainted for a in op.inputs)
-        if id(op) in wanted and not depends:
-            chosen.append(op)
-            tainted.add(id(op.outputs[0]))
-        elif depends:
-            tainted.update(map(id, op.outputs))
-    return chosen
 
 
 def _branches(selections: list[Op], sides: list[list[Op]]) -> tuple[tuple[Graph, ...], list[Var]]:
@@ -169,25 +273,3 @@ def _branches(selections: list[Op], sides: list[list[Op]]) -> tuple[tuple[Graph,
         results = [op.inputs[number + 1] for op in selections]
         graphs.append(Graph(inputs, ops, [renamed.get(id(a), a) for a in results]))  # type: ignore[arg-type]
     return tuple(graphs), list(operands.values())
-
-
-def _ordered(ops: list[Op]) -> list[Op]:
-    """Orders the operations so that each comes after what it reads, else as given."""
-    origin = {id(v): op for op in ops for v in op.outputs}
-    done: set[int] = set()
-    order: list[Op] = []
-    for start in ops:
-        waiting = [start]
-        while waiting:
-            op = waiting[-1]
-            if id(op) in done:
-                waiting.pop()
-                continue
-            needs = [origin[id(a)] for a in op.inputs if id(a) in origin and id(origin[id(a)]) not in done]
-            if needs:
-                waiting += needs
-            else:
-                waiting.pop()
-                done.add(id(op))
-                order.append(op)
-    return order
