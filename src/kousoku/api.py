@@ -19,6 +19,7 @@ from .agents.ids import AgentId
 from .agents.options import make_agent
 from .collectors.streams import key_of
 from .core.agent import Agent
+from .core.agent_check import for_env, taught_in
 from .core.arguments import understood
 from .core.env import Env
 from .core.env_shapes import check_shapes, class_of
@@ -176,7 +177,7 @@ def train(
     made_env = envs.make(env, **env_options) if isinstance(env, str) else env
     check_shapes(made_env)
     made_agent = make_agent(agent, **chosen.options | given) if isinstance(agent, str) else agent
-    made_agent = made_agent.for_env(made_env.spec).taught_in(made_env)
+    made_agent = taught_in(for_env(made_agent, made_env.spec), made_env)
     if "record" not in settings:
         config = dataclasses.replace(config, record=recorded_by_default(made_agent.learns_from, made_env))
     begin_with = _trained_member(config)
@@ -235,7 +236,7 @@ def resume(
     facts = {} if damaged is not None else run_folder.status(place.typed)
     changes = {"steps": steps, "devices": devices, "progress": progress, "on_report": on_report}
     made_agent, made_env, asked = asked_again(path, config, agent, env, **changes)
-    made_agent = made_agent.for_env(made_env.spec)
+    made_agent = for_env(made_agent, made_env.spec)
     check_same_agent(made_agent, config)
     why_not = _why_not_on(folder, facts, asked.steps)
     if why_not is not None:

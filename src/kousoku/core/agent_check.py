@@ -12,27 +12,54 @@ import numpy as np
 
 from .agent import Agent
 from .collector import Collector
-from .env import EnvSpec
+from .collector_check import check_collector
+from .env import Env, EnvSpec
 from .env_shapes import KNOWN_ERRORS, error_meaning, shapes
 from .errors import ConfigError, check_takes, shorten
 from .ours import is_ours
+from .overridden import A_METHOD, PROPERTY, called_with, check_overridden
 from .spaces import Discrete, Space
 from .update_check import check_leaves, returned_parts
 
-ARGUMENTS = {
-    "init": ("spec", "key"),
-    "initial_carry": ("state",),
-    "act": ("state", "obs", "carry", "key"),
-    "update": ("state", "data", "key"),
-    "update_with_errors": ("state", "data", "key"),
-    "adopt": ("fresh", "trained"),
-    "give_up_episode": ("state",),
-    "estimate": ("state", "obs", "action"),
-    "q_values": ("state",),
-}
-"""What methods of an agent are called with, by place."""
 KINDS = {"i": "iu", "u": "iu", "f": "iuf"}
 """Which kinds of numbers stand for those of a space: whole ones for whole ones, either for the others."""
+
+
+def for_env(agent: Agent, spec: EnvSpec) -> Agent:
+    """Returns the agent with what it leaves to the environment filled in; see `Agent.for_env`.
+
+    Raises:
+        ConfigError: if a method of one's own cannot be called so or returns no agent, or what it learns from is not a
+            collector whose methods can be called.
+    """
+    return _made_by(agent, "for_env", spec)
+
+
+def taught_in(agent: Agent, env: Env) -> Agent:
+    """Returns the agent with what it is taught in an environment before it learns; see `Agent.taught_in`.
+
+    Raises:
+        ConfigError: as from `for_env`.
+    """
+    return _made_by(agent, "taught_in", env)
+
+
+def _made_by(agent: Agent, name: str, given: Any) -> Agent:
+    """Returns the agent that a method of an agent's makes of it, and whose collector's methods can be called.
+
+    Raises:
+        ConfigError: naming the method, what it takes or returns, and what it should.
+    """
+    kind, method = type(agent), getattr(agent, name)
+    field, own = f"{kind.__name__}.{name}", not is_ours(getattr(kind, name))
+    if own:
+        check_takes(field, method, called_with(Agent, name))
+    made = method(given)
+    if own and not isinstance(made, Agent):
+        got = made if made is None or isinstance(made, type) else type(made).__name__
+        raise ConfigError(field, got, "return an agent: self, or dataclasses.replace(self, ...)")
+    _check_collector(made)
+    return made
 
 
 def check_agent(agent: Agent, spec: EnvSpec, plays_greedily: bool = True) -> None:
@@ -68,7 +95,7 @@ def check_agent(agent: Agent, spec: EnvSpec, plays_greedily: bool = True) -> Non
 
 
 def _check_collector(agent: Agent) -> None:
-    """Refuses an agent whose `learns_from` is no collector.
+    """Refuses an agent whose `learns_from` is no collector, or one of one's own that cannot be called as training does.
 
     Raises:
         ConfigError: saying what to write.
@@ -77,7 +104,9 @@ def _check_collector(agent: Agent) -> None:
     if not isinstance(given, Collector):
         is_kind = isinstance(given, type) and issubclass(given, Collector)
         fix = f"make one of it: {given.__name__}(...)" if is_kind else "use a collector, such as kousoku.Online()"
-        raise ConfigError(f"{type(agent).__name__}.learns_from", given, fix)
+        got, fix = (A_METHOD, PROPERTY) if hasattr(given, "__func__") else (given, fix)
+        raise ConfigError(f"{type(agent).__name__}.learns_from", got, fix)
+    check_collector(given)
 
 
 def _check_signatures(agent: Agent, plays_greedily: bool) -> None:
@@ -86,11 +115,9 @@ def _check_signatures(agent: Agent, plays_greedily: bool) -> None:
     Raises:
         ConfigError: naming the first, and its arguments.
     """
-    kind, axis = type(agent), ("axis",) if agent.learns_from.batched else ()
+    axis = ("axis",) if agent.learns_from.batched else ()
     keywords = {"act": ("greedy",) if plays_greedily else (), "update": axis, "update_with_errors": axis}
-    for name, arguments in ARGUMENTS.items():
-        if not is_ours(getattr(kind, name)):
-            check_takes(f"{kind.__name__}.{name}", getattr(agent, name), arguments, keywords.get(name, ()))
+    check_overridden(agent, Agent, keywords=keywords)
 
 
 @contextlib.contextmanager

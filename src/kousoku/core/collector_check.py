@@ -7,10 +7,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from .collector import Collector, EpisodeEnd, Steps, TrainState
-from .errors import ConfigError, shorten
+from .errors import ConfigError, check_count, check_flag, shorten
 from .ours import is_ours
+from .overridden import check_overridden, overridden
 from .update_check import check_leaves, check_state, returned_parts
 
 INIT = "return three things: the slots, what is carried from step to step, and the data"
@@ -18,6 +20,29 @@ COLLECT = "return three things: the state, what is learned from, and the steps"
 NUMBERS = ("reward", "end.", "estimates.")
 """Parts of `Steps` that are one number of each."""
 LEARN = "return three things: the state, sums of the metrics, and the number of updates"
+FLAGS = ("batched", "steps_are_fixed", "tells_steps", "rounds_over_devices", "keeps_transitions")
+"""Properties that are True or False."""
+COUNTS = {
+    **dict.fromkeys(("num_envs", "num_steps", "iteration_steps", "period", "gradient_samples"), 1),
+    **dict.fromkeys(("steps_before_learning", "samples_held"), 0),
+}
+"""Properties and fields that are whole numbers, and the smallest that each may be."""
+
+
+def check_collector(collector: Collector) -> None:
+    """Refuses a collector of one's own whose methods cannot be called as training calls them, or that tells no counts.
+
+    Raises:
+        ConfigError: naming the method, the property or the field.
+    """
+    check_overridden(collector, Collector)
+    kind = type(collector)
+    for name, _ in overridden(kind, Collector):
+        field, value = f"{kind.__name__}.{name}", getattr(collector, name, None)
+        if name in FLAGS and not isinstance(value, np.bool_):
+            check_flag(field, value)
+        elif name in COUNTS:
+            check_count(field, value, low=COUNTS[name])
 
 
 def begun(collector: Collector, made: Any) -> tuple[Any, Any, Any]:

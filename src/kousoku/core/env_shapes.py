@@ -12,16 +12,17 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from .env import Env, Finite
+from .env import Drawable, Env, Finite
 from .env_leaves import DECIDES, deciding_numbers, is_traced, large_numbers, shaping_numbers, unhashable_leaves
 from .errors import ConfigError, error_line, shorten
 from .known_step import with_known_step
 from .ours import is_ours
+from .overridden import overridden
 from .own_line import own_line
 from .panel import check_panels
 from .spaces import LARGEST, Box, Dict, Discrete, MultiDiscrete, Space
 from .timestep import Timestep, named_parts
-from .wrapper import Wrapper, all_ours, kind_of
+from .wrapper import Wrapper, all_ours, kind_of, unwrapped, wrappers_of
 
 SPACES = (Discrete, MultiDiscrete, Box, Dict)
 SPACE_NAMES = ("observation_space", "action_space")
@@ -90,7 +91,7 @@ def shape_problems(env: Env) -> Iterator[str]:
         ConfigError: as the environment itself does.
     """
     found = False
-    for problem in (*space_problems(env), *_order_problems(env)):
+    for problem in (*space_problems(env), *_method_problems(env)):
         found = True
         yield problem
     if found:
@@ -113,6 +114,7 @@ def shape_problems(env: Env) -> Iterator[str]:
         yield f"step: its observations have other shapes or dtypes than a reset's: {before} became {now}"
     yield from _inner_problems(env, begun[0])
     yield from _panel_problems(env)
+    yield from _world_problems(env)
 
 
 def _inner_problems(env: Env, state: Any) -> Iterator[str]:
@@ -143,6 +145,21 @@ def _panel_problems(env: Env) -> Iterator[str]:
             yield f"panels: {error_meaning(error)}"
 
 
+def _world_problems(env: Env) -> Iterator[str]:
+    """Gives a line for a `world_at` of one's own that gives no environment, the innermost one's first."""
+    for each in (unwrapped(env), *reversed(wrappers_of(env))):
+        if is_ours(type(each).world_at):
+            continue
+        try:
+            world = each.world_at(None)
+        except Exception as error:  # the user's code
+            yield f"world_at: {error_meaning(error)}"
+            return
+        if not isinstance(world, Env):
+            yield f"world_at: it has to return an environment, for None too, got {_in_words(world)}"
+            return
+
+
 def space_problems(env: Env) -> Iterator[str]:
     """Gives one line for each field that no program can take, space that is not ours, and limit that is no count."""
     too_large = list(large_numbers(env))
@@ -167,12 +184,38 @@ def space_problems(env: Env) -> Iterator[str]:
         yield from shaping_numbers(env, "time_limit")
 
 
-def _order_problems(env: Env) -> Iterator[str]:
-    """Gives one line for each method whose arguments have the right names in another order."""
-    for name in ("restart", "step"):
-        ours, theirs = (list(inspect.signature(getattr(kind, name)).parameters) for kind in (Env, type(env)))
-        if theirs != ours and sorted(theirs) == sorted(ours):
-            yield f"{name}: its arguments are ({', '.join(theirs[1:])}); write them as ({', '.join(ours[1:])})"
+def _method_problems(env: Env) -> Iterator[str]:
+    """Gives one line for each method that cannot be called as loops call it, and each property that is a method.
+
+    Arguments of the right names in another order count as such.
+    """
+    for each in (*wrappers_of(env), unwrapped(env)):
+        kind = type(each)
+        where = "" if each is env else f"{kind.__name__}."
+        protocols = [protocol for protocol in (Finite, Drawable) if isinstance(each, protocol)]
+        for name, arguments in overridden(kind, Wrapper if isinstance(each, Wrapper) else Env, *protocols):
+            if arguments is None:
+                if name not in (*SPACE_NAMES, "time_limit") and inspect.isroutine(getattr(kind, name, None)):
+                    yield f"{where}{name} {METHOD}"
+            elif (theirs := _other_arguments(getattr(each, name), arguments)) is not None:
+                yield f"{where}{name}: its arguments are {theirs}; write them as ({', '.join(arguments)})"
+
+
+def _other_arguments(method: Any, arguments: tuple[str, ...]) -> str | None:
+    """Returns what a method takes where it cannot be called with so many arguments by place, or has these names in
+    another order; None where it can, and of what does not tell.
+    """
+    try:
+        given = inspect.signature(method)
+    except (TypeError, ValueError):
+        return None
+    told = [each.replace(annotation=each.empty) for each in given.parameters.values()]
+    names = tuple(given.parameters)
+    try:
+        given.bind(*arguments)
+    except TypeError:
+        return str(inspect.Signature(told))
+    return str(inspect.Signature(told)) if names != arguments and sorted(names) == sorted(arguments) else None
 
 
 def timestep_problems(where: str, env: Env, timestep: Timestep) -> Iterator[str]:

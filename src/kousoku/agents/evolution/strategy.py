@@ -14,6 +14,8 @@ from ...collectors.generations import Generation, Generations
 from ...core.agent import Agent
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_flag, check_number, check_size
+from ...core.ours import is_ours
+from ...core.overridden import check_overridden
 from ...core.update_check import check_metrics, returned_parts
 from ...nn.fits import check_builder, check_has_numbers
 from ...nn.observation_stats import (
@@ -81,6 +83,9 @@ class EvolutionStrategy(Agent):
     observation_limit: float | Array = 10.0
 
     def __check_init__(self) -> None:
+        check_overridden(self, EvolutionStrategy)
+        if not is_ours(getattr(type(self).candidates, "fget", None)):
+            check_size(f"{type(self).__name__}.candidates", self.candidates)
         check_size("episodes", self.episodes)
         for name in ("num_envs", "max_episode_steps"):
             if getattr(self, name) is not None:

@@ -11,6 +11,7 @@ import numpy as np
 from ... import envs
 from ...agents.options import describe, rebuild, with_defaults
 from ...core.agent import Agent
+from ...core.agent_check import for_env, taught_in
 from ...core.env import Env
 from ...core.env_shapes import check_shapes
 from ...core.errors import ConfigError
@@ -34,7 +35,7 @@ def rebuild_both(config: dict[str, Any], agent: Agent | None, env: Env | None) -
     if agent is None:
         agent = rebuild(config["agent"])
     else:
-        agent = agent.for_env(made.spec).taught_in(made)
+        agent = taught_in(for_env(agent, made.spec), made)
         check_same_agent(agent, config)
         agent = _begun(agent, config)
     if env is None:
