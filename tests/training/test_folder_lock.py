@@ -1,5 +1,6 @@
 """The lock on a run folder: held by living processes only, and told apart from every other one."""
 
+import errno
 import json
 import os
 import platform
@@ -12,6 +13,7 @@ import pytest
 
 import kousoku as ks
 from kousoku.core.errors import RunWarning
+from kousoku.training.io import folder_lock
 from kousoku.training.io.folder_lock import HELD, LOCK, locked
 
 HOLD = """
@@ -92,9 +94,12 @@ def test_a_lock_of_another_machine_is_kept_and_the_way_out_told(tmp_path):
         pass
 
 
-def test_a_folder_that_cannot_be_locked_is_one_line(tmp_path):
-    (tmp_path / HELD).mkdir()
-    with pytest.raises(ks.ConfigError, match=r"it cannot be locked; choose one on another disk \(.*Is a directory"):
+def test_a_folder_that_cannot_be_locked_is_one_line(tmp_path, monkeypatch):
+    def refuses(lock, **how):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(folder_lock.FileLock, "acquire", refuses)
+    with pytest.raises(ks.ConfigError, match=r"it cannot be locked; choose one on another disk \(.*No locks available"):
         locked(tmp_path).__enter__()
 
 

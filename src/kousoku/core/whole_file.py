@@ -26,7 +26,7 @@ def write_whole(path: Path, fill: Callable[[Path], object], *, sync: bool = Fals
         `path`.
 
     Raises:
-        OSError: naming `path`, where the disk refuses it.
+        OSError: naming `path`, where the disk refuses it; or what lies beside it, where that is a folder.
     """
     target = Path(os.path.realpath(path))
     direct = target.exists() and not target.is_file() and not target.is_dir()
@@ -43,7 +43,7 @@ def write_whole(path: Path, fill: Callable[[Path], object], *, sync: bool = Fals
             with contextlib.suppress(OSError):  # it is not there, or the disk refuses this, too
                 part.unlink()
         if isinstance(error, OSError) and error.errno is not None and error.filename in (None, str(part), part):
-            raise OSError(error.errno, error.strerror, str(path)) from error
+            raise OSError(error.errno, error.strerror, str(part if part.is_dir() else path)) from error
         raise
     return path
 

@@ -129,7 +129,8 @@ def save(run: Path, checkpoint: Checkpoint, keep: int) -> None:
     except BaseException as error:
         shutil.rmtree(part, ignore_errors=True)
         if isinstance(error, OSError):
-            raise OSError(error.errno, f"{error.strerror}; {what_is_left(run)}", str(target)) from error
+            said = f"{files.refusal(error, target)}; {what_is_left(run)}"
+            raise OSError(error.errno, said, str(target)) from error
         raise
     _prune(parent, keep)
 

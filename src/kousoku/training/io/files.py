@@ -70,13 +70,23 @@ def refusals_explained(place: Location, what_is_left: Callable[[], str]) -> Iter
         yield
     except OSError as error:
         named = error.filename
-        at = Path(os.fsdecode(named)) if isinstance(named, (str, bytes)) else place.absolute
+        at = Path(os.path.abspath(os.fsdecode(named))) if isinstance(named, (str, bytes)) else place.absolute
         if error.errno is None or not at.is_relative_to(place.absolute):
             raise
         left = what_is_left() if os.path.isdir(place.absolute) else GONE  # it never raises
         what = str(error.strerror)
-        said = what if left in what else f"{what}; {left}"
+        said = what if left in what else f"{refusal(error, at)}; {left}"
         raise OSError(error.errno, said, str(place.here / at.relative_to(place.absolute))) from error
+
+
+def refusal(error: OSError, at: Path) -> str:
+    """Returns what a disk says of a path; where something lies in the place of a file or a folder, what to do."""
+    if os.path.isdir(at) and isinstance(error, IsADirectoryError if os.name != "nt" else PermissionError):
+        return "a folder lies in the place of this file: move it away"
+    if isinstance(error, NotADirectoryError | FileExistsError):
+        in_the_way = next((path for path in (at, *at.parents) if os.path.isfile(path)), at)
+        return f"{in_the_way.name!r} is a file that lies in the place of a folder: move it away"
+    return str(error.strerror)
 
 
 def write_json(path: Path, value: Any, *, sync: bool = False) -> None:

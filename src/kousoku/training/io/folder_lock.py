@@ -39,9 +39,10 @@ def locked(folder: Path) -> Iterator[HeldFolder]:
         named = f"process {pid}" if pid else "another process"
         raise ConfigError("run folder", str(folder), f"{named} is at work in it; wait for it, or stop it") from None
     except OSError as error:
-        raise ConfigError(
-            "run folder", str(folder), f"it cannot be locked; choose one on another disk ({error})"
-        ) from error
+        fix = f"choose one on another disk ({error})"
+        if os.path.isdir(folder / HELD):
+            fix = f"a folder lies in the place of {folder / HELD}: move it away"
+        raise ConfigError("run folder", str(folder), f"it cannot be locked; {fix}") from error
     with contextlib.ExitStack() as stack:
         stack.enter_context(lock)
         held = HeldFolder(Location.of(folder))

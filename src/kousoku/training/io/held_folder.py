@@ -62,9 +62,11 @@ class HeldFolder:
             return False
 
     def remove(self, name: str) -> None:
-        """Removes a file in it, if both are there still."""
+        """Removes a file in it, if both are there still; a folder of that name is somebody else's, and stays."""
         with contextlib.suppress(FileNotFoundError):
-            (self.place.absolute / name).unlink()
+            path = self.place.absolute / name
+            if not path.is_dir():
+                path.unlink()
 
 
 def _identity(found: os.stat_result) -> tuple[int, int]:

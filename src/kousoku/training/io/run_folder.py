@@ -141,7 +141,9 @@ def open_metrics(folder: Path, kept: bytes = b"") -> TextIO:
 
 
 def save(folder: Path, record: RunRecord, state_leaves: list[np.ndarray]) -> None:
-    """Writes everything but the metrics."""
+    """Writes everything but the metrics. The report of an earlier end goes: where it is missing, it is drawn anew."""
+    if os.path.isfile(folder / REPORT):
+        (folder / REPORT).unlink()
     arrays = {f"{part}/{name}": a for part in GROUPS for name, a in getattr(record, part).items()}
     arrays |= {f"state/{i}": leaf for i, leaf in enumerate(state_leaves)}
     arrays |= {"member_seed": record.member_seed, "member_point": record.member_point}
@@ -251,7 +253,12 @@ def is_whole(folder: Path) -> bool:
 
 
 def damage(folder: Path) -> ConfigError | None:
-    """Returns what is wrong with a file of a run's end that is there and cannot be read; None if nothing is."""
+    """Returns what is wrong with a file of a run's end that is there and cannot be read; None if nothing is.
+
+    Raises:
+        ConfigError: if a folder lies in the place of a file that a run writes, or a file in that of its checkpoints.
+    """
+    _check_places(folder)
     try:
         status(folder)
         for name, read in ((TABLES, read_arrays), (PICTURE, read_json)):
@@ -260,6 +267,16 @@ def damage(folder: Path) -> ConfigError | None:
     except ConfigError as error:
         return error
     return None
+
+
+def _check_places(folder: Path) -> None:
+    for name in WRITTEN:
+        if name not in (checkpoints.FOLDER, *LOGS) and os.path.isdir(folder / name):
+            fix = "it lies in the place of a file that the run writes: move it away, and resume"
+            raise ConfigError(str(folder / name), "a folder", fix)
+    if os.path.isfile(folder / checkpoints.FOLDER):
+        fix = "it lies in the place of the folder of checkpoints: move it away, and put that back"
+        raise ConfigError(str(folder / checkpoints.FOLDER), "a file", fix)
 
 
 def nothing_to_show(folder: Path) -> str | None:
