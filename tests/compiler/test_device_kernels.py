@@ -219,9 +219,45 @@ def test_kernels_that_are_off_are_xlas():
 def test_what_is_refused():
     with pytest.raises(ConfigError, match="axis_name: got 'devices'; devices meet in kernels with arrays=True"):
         ks.kernel(lambda x: x, axis_name=AXIS)
-    function = ks.kernel(COLLECTIVES["sum"], arrays=True, axis_name=AXIS)
-    with pytest.raises(NotImplementedError, match="several devices"):
-        over(2, jax.grad(lambda x: jnp.sum(function(x))))(rows(2, 5))
+
+
+def test_derivatives_are_those_of_plain_jax():
+    function = lambda x, n: (jax.lax.pmean(jnp.sin(x) * n.astype(jnp.float32), AXIS), n + 1)  # noqa: E731
+    compiled = ks.kernel(function, arrays=True, axis_name=AXIS)
+    slope = lambda f: jax.grad(lambda x, n: jnp.sum(f(x, n)[0] ** 2))  # noqa: E731
+    x, n = rows(2, 5), jnp.array([2, 3])
+    assert_close(over(2, slope(compiled))(x, n), over(2, slope(function))(x, n))
+
+
+def test_a_device_that_comes_late_holds_up_no_thread_of_xlas():
+    """Who waits for it leaves with a promise, which a thread of its own keeps."""
+    together = ks.kernel(lambda x: jax.lax.psum(x * 2.0, AXIS), arrays=True, axis_name=AXIS)
+
+    def late(x):
+        turns = jnp.where(jax.lax.axis_index(AXIS) == 0, 10_000_000, 1)
+        return together(x + 0.0 * jax.lax.fori_loop(0, turns, lambda _, y: jnp.sin(y), x))
+
+    x = rows(2, 16)
+    assert_close(over(2, late)(x), jnp.broadcast_to(2.0 * x.sum(0), x.shape))
+
+
+def test_devices_meet_at_each_place_of_a_program_for_itself():
+    """Calls of the same function that do not wait for each other, one in a loop between them, and a sum of XLA's."""
+    add = lambda x: jax.lax.psum(x, AXIS)  # noqa: E731
+
+    def program(add):
+        def run(x, y):
+            often = jax.lax.fori_loop(0, 300, lambda _, z: add(z) * 0.5 + 0.01, x)
+            return add(x), add(y), often, add(y * 2.0), jax.lax.psum(x - y, AXIS)
+
+        return over(2, run)
+
+    x, y = rows(2, 7), rows(2, 7) + 1.0
+    run = program(ks.kernel(add, arrays=True, axis_name=AXIS))
+    assert run.lower(x, y).as_text().count("@kousoku_kernel(") == 4
+    wanted = program(add)(x, y)
+    for _ in range(20):
+        assert_close(run(x, y), wanted)
 
 
 def test_a_function_of_no_other_device_meets_nobody():

@@ -257,6 +257,11 @@ class GraphSource(ABC):
 
     arrays: bool = False
 
+    @property
+    def meets(self) -> int:
+        """How many devices have to meet for it; 0 where it needs no other."""
+        return 0
+
     @cached_property
     @abstractmethod
     def summary(self) -> GraphSummary:

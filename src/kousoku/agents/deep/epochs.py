@@ -45,8 +45,7 @@ def run_epochs(
     """
 
     def epoch(learned: Any, key: PRNGKeyArray) -> tuple[Any, Scalars]:
-        learned, metrics = on_arrays(partial(_epoch, step), axis)(learned, batches(key))
-        return learned, mean_over(metrics, axis)
+        return on_arrays(partial(_epoch, step, axis), axis)(learned, batches(key))
 
     if target_kl is not None:
         return _until_too_far(epoch, learned, keys, target_kl)
@@ -57,7 +56,7 @@ def run_epochs(
 Carry = tuple[Any, Bool[Array, ""], Scalars]
 
 
-def _epoch(step: Step, learned: Any, batches: Any) -> tuple[Any, Scalars]:
+def _epoch(step: Step, axis: str | None, learned: Any, batches: Any) -> tuple[Any, Scalars]:
     """Runs one epoch; the metrics of a step leave the loop as one vector."""
     names: list[str] = []
 
@@ -67,7 +66,7 @@ def _epoch(step: Step, learned: Any, batches: Any) -> tuple[Any, Scalars]:
         return learned, jnp.stack([metrics[name] for name in names])
 
     learned, metrics = jax.lax.scan(packed, learned, batches)
-    return learned, dict(zip(names, jnp.mean(metrics, axis=0), strict=True))
+    return learned, dict(zip(names, mean_over(jnp.mean(metrics, axis=0), axis), strict=True))
 
 
 def _until_too_far(epoch: Step, learned: Any, keys: Key[Array, " E"], target_kl: float | Array) -> tuple[Any, Scalars]:

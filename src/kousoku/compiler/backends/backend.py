@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from ..ir import Graph, GraphSource
+from ..ir import Graph
 from ..llvm.target import Target
 
 
@@ -29,7 +29,7 @@ class KernelModule:
 class KernelRegistry(Protocol):
     """The registry that tells XLA's programs of a platform where each kernel's code is. Records are its own."""
 
-    def add(self, number: int, gang: int, grain: int, serial: int, batched: bool) -> Any:
+    def add(self, number: int, gang: int, grain: int, serial: int, batched: bool, devices: int) -> Any:
         """Makes a kernel known, before it has its code: programs may hold it, and calls of it wait.
 
         Args:
@@ -38,6 +38,7 @@ class KernelRegistry(Protocol):
             grain: lanes in the smallest piece of work for a thread.
             serial: the most lanes that one thread does by itself.
             batched: whether there is an axis of lanes.
+            devices: how many meet in it; 0 where each is by itself.
 
         Returns:
             The kernel's record.
@@ -82,10 +83,8 @@ class Backend:
             arrays) -> LLVM IR with the entry code that the registry calls. What is too large for a stack is its affair
             too.
         registry: returns the process's one registry, known to XLA from the first call on.
-        call_target: the name of XLA's custom call, whose attribute `kernel` is a kernel's number.
-        new_rendezvous: (number of devices) -> what makes a place for kernels of so many devices to meet at: from a
-            device's number to the two words of its address on device 0, zeros on others. Such a kernel has two inputs
-            more than its graph: its device's number, and those words.
+        call_target: the name of XLA's custom call, whose attribute `kernel` is a kernel's number. One in which devices
+            meet has an input more than its graph, the device's number.
     """
 
     platform: str
@@ -94,7 +93,6 @@ class Backend:
     emit_module: Callable[[Graph, int, Sequence[bool], Target, bool], KernelModule]
     registry: Callable[[], KernelRegistry]
     call_target: str
-    new_rendezvous: Callable[[int], GraphSource]
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ def _prepare(jaxpr: Any) -> Any:
 def _jvp(primals: Any, tangents: Any, *, kernel: Traced, lanes: tuple[int, ...], batched: Flags) -> Any:
     """Returns results and their tangents; one that no tangent reaches is told to JAX as the zero that it is."""
     if kernel.devices is not None:
-        raise NotImplementedError(f"kernel: {kernel.name} is of several devices, and has no derivative")
+        return _jvp_of_devices(primals, tangents, kernel)
     results = kernel_p.bind(*primals, kernel=kernel, lanes=lanes, batched=batched)
     nonzero = tuple(type(t) is not ad.Zero for t in tangents)
     given = [t for t, n in zip(tangents, nonzero, strict=True) if n]
@@ -117,6 +117,20 @@ def _jvp(primals: Any, tangents: Any, *, kernel: Traced, lanes: tuple[int, ...],
         return value if moves else zero
 
     return results, [rate(result, zero) for result, zero in zip(results, none, strict=True)]
+
+
+def _jvp_of_devices(primals: Any, tangents: Any, kernel: Traced) -> Any:
+    """Returns results and tangents of a kernel of several devices, as plain JAX has them."""
+    function = kernel.batched_function((), ())
+    moved = [i for i, tangent in enumerate(tangents) if type(tangent) is not ad.Zero]
+
+    def of_moved(*values: Any) -> list[Any]:
+        given = dict(zip(moved, values, strict=True))
+        return function(*(given.get(i, primal) for i, primal in enumerate(primals)))
+
+    results, rates = jax.jvp(of_moved, [primals[i] for i in moved], [tangents[i] for i in moved])
+    zeros = (ad.Zero(jax.typeof(r).to_tangent_aval()) for r in results)
+    return results, [z if r.dtype == jax.dtypes.float0 else r for z, r in zip(zeros, rates, strict=True)]
 
 
 ad.primitive_jvps[kernel_p] = _jvp
@@ -174,11 +188,7 @@ def _lower_compiled(
     if lanes and spans_devices(ctx):
         call = partial(_divided_call, backend, kernel, lanes, batched)
     else:
-        meeting = None
-        if kernel.devices is not None and kernel.graph.devices:
-            meeting = compiled(backend, backend.new_rendezvous(kernel.devices.size), 1, (False,), False)
-            ctx.module_context.add_keepalive(meeting)
-        call = partial(_call, backend, kernel, lanes, batched, code, meeting)
+        call = partial(_call, backend, kernel, lanes, batched, code)
     return mlir.lower_fun(call, multiple_results=True)(ctx, *args)
 
 
@@ -192,10 +202,9 @@ def _call(
     lanes: tuple[int, ...],
     batched: Flags,
     code: CompiledKernel,
-    meeting: CompiledKernel | None,
     *args: Any,
 ) -> list[Any]:
-    """Makes the custom call, with all axes of lanes as one; of several devices, after one that says where to meet.
+    """Makes the custom call, with all axes of lanes as one; where devices meet, each says its number.
 
     Inputs that are results as they came go past the kernel.
     """
@@ -209,9 +218,8 @@ def _call(
         if not origin.is_input:
             outs.setdefault(origin.number, jax.ShapeDtypeStruct(shape, physical(aval)[1]))
     given = [flat[i] for i in interface.inputs]
-    if meeting is not None:
-        assert kernel.devices is not None
-        given += _rendezvous(backend, meeting, kernel.devices.axis)
+    if kernel.devices is not None and kernel.meets:
+        given.append(jax.lax.axis_index(kernel.devices.axis))
     aliases = _overwritten(kernel, batched) if code.lanes > 1 and not kernel.arrays else {}
     call = jax.ffi.ffi_call(backend.call_target, list(outs.values()), input_output_aliases=aliases)
     made = call(*given, kernel=np.int64(code.number))
@@ -246,13 +254,6 @@ def _overwritten(kernel: Traced, batched: Flags) -> dict[int, int]:
             pairs[place] = origin.number
             paired.add(origin.number)
     return pairs
-
-
-def _rendezvous(backend: Backend, meeting: CompiledKernel, axis: str) -> list[Any]:
-    """Returns this device's number, and the address of where it meets the others, which device 0 has made."""
-    device = jax.lax.axis_index(axis)
-    make = jax.ffi.ffi_call(backend.call_target, jax.ShapeDtypeStruct((2,), jnp.uint32), has_side_effect=True)
-    return [device, jax.lax.psum(make(device, kernel=np.int64(meeting.number)), axis)]
 
 
 def _divided_call(backend: Backend, kernel: Traced, lanes: tuple[int, ...], batched: Flags, *args: Any) -> list[Any]:

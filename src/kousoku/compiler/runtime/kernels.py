@@ -33,14 +33,14 @@ class CompiledKernel:
     """
 
     def __init__(
-        self, registry: KernelRegistry, number: int, lanes: int, grain: int, serial: int, batched: bool
+        self, registry: KernelRegistry, number: int, lanes: int, grain: int, serial: int, batched: bool, devices: int
     ) -> None:
         self.number, self.lanes = number, lanes
         self.checked, self.broken = threading.Event(), False
         self._settled = threading.Event()
         self._code: list[object] = []
         self._registry = registry
-        self._record = registry.add(number, lanes, grain, serial, batched)
+        self._record = registry.add(number, lanes, grain, serial, batched, devices)
         weakref.finalize(self, registry.remove, self._record, self._code).atexit = False
 
     def load(self, code: bytes) -> None:
@@ -127,7 +127,8 @@ class KernelSpec:
     def empty(self) -> CompiledKernel:
         """Makes the kernel, yet without code."""
         registry = self.backend.registry()
-        return CompiledKernel(registry, self.number, self.lanes, self.grain, self.serial, self.has_axis)
+        sizes = self.lanes, self.grain, self.serial
+        return CompiledKernel(registry, self.number, *sizes, self.has_axis, self.source.meets)
 
     def code(self, checked: Callable[[], None] | None = None) -> bytes:
         """Returns machine code; see `build`.

@@ -89,6 +89,10 @@ class Traced(GraphSource):
             self.on_summary(found)
         return found
 
+    @property
+    def meets(self) -> int:
+        return 0 if self.devices is None else self.graph.devices
+
     def read(self) -> Graph:
         """Makes the kernel's graph."""
         return Interface.of(self._whole).narrowed(self._whole)

@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, PRNGKeyArray, PyTree
 from ...collectors.env_kernel import EnvStructure, partition_env
 from ...collectors.slot import kernel_slots, plain_slots
 from ...collectors.streams import agent_key
+from ...compiler import on_arrays
 from ...core.agent import Agent
 from ...core.collector import SlotFunctions, Steps, TrainState
 from ...core.collector_check import begun, collected, learned
@@ -152,5 +153,7 @@ def iterate(agent: Agent, slots: SlotFunctions, state: TrainState, keys: Any, ax
     acted, data, steps = collector.collect(agent, slots, state, keys, axis)
     after, metrics, updates = collector.learn(agent, acted, data, keys, axis)
     shared = axis if collector.rounds_over_devices else None
-    sums = add_iteration(state.metrics, steps, metrics, updates, shared)
-    return dataclasses.replace(after, metrics=sums)
+    record = partial(add_iteration, axis=shared)
+    if shared is not None:  # in a kernel, devices wait for each other for a microsecond, and not for a hundred
+        record = on_arrays(record, shared)
+    return dataclasses.replace(after, metrics=record(state.metrics, steps, metrics, updates))

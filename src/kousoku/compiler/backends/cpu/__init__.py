@@ -8,7 +8,6 @@ import jax
 
 from ...llvm.target import Target, host
 from ..backend import Backend, Platform
-from .collectives import NewRendezvous
 from .entry import emit_module
 from .ffi import CALL_TARGET, PLATFORM, registry
 
@@ -33,7 +32,7 @@ def problems() -> list[str]:
 
 CPU = Platform(
     name=PLATFORM,
-    backend=Backend(PLATFORM, host, gang_size, emit_module, registry, CALL_TARGET, NewRendezvous),
+    backend=Backend(PLATFORM, host, gang_size, emit_module, registry, CALL_TARGET),
     cache_bound=True,
     startup_options={"xla_backend_optimization_level": 0},
     divides_cores=True,

@@ -21,7 +21,6 @@ from ...ir import Graph, Var
 from ...llvm.target import Target
 from ...lowering import ARRAY_RULES, RULES
 from ..backend import KernelModule
-from .collectives import RULES as RENDEZVOUS_RULES
 from .collectives import Rendezvous
 from .frame import frame
 from .transposition import buffer_to_lanes, lanes_to_buffer
@@ -33,6 +32,8 @@ NAME = "kousoku_kernel"
 def emit_module(graph: Graph, lanes: int, batched: Sequence[bool], target: Target, arrays: bool) -> KernelModule:
     """Writes the function `void (ptr inputs, ptr outputs, i64 begin, i64 end)` for lanes in [begin, end).
 
+    One in which devices meet has one more argument, `ptr rendezvous`.
+
     Args:
         graph: what one lane does.
         lanes: lanes in a gang; 1 for a single lane, whose inputs all count as shared.
@@ -41,15 +42,14 @@ def emit_module(graph: Graph, lanes: int, batched: Sequence[bool], target: Targe
         arrays: whether vectors lie along arrays, a lane at a time.
     """
     if arrays:
-        writer: _Entry = _ArrayEntry(
-            graph, batched, ArrayEmitter(Builder(target.lanes), ARRAY_RULES | RENDEZVOUS_RULES)
-        )
+        writer: _Entry = _ArrayEntry(graph, batched, ArrayEmitter(Builder(target.lanes), ARRAY_RULES))
     else:
         emitter = Emitter(Builder(lanes, target.rare_convention), RULES)
         writer = (_ScalarEntry if lanes == 1 else _GangEntry)(graph, batched, emitter)
     body, k = writer.write(), writer.k
     buffers, release = frame(k.memory)
-    header = f"define void @{NAME}(ptr %inputs, ptr %outputs, i64 %begin, i64 %end) {target.attributes()} {{"
+    meets = ", ptr %rendezvous" if graph.devices else ""
+    header = f"define void @{NAME}(ptr %inputs, ptr %outputs, i64 %begin, i64 %end{meets}) {target.attributes()} {{"
     function = [header, "entry:", *buffers, *body, *release, "  ret void", "}"]
     beside = [line for lines in k.b.functions.values() for line in lines]
     attributes = [f"attributes #0 = {{ noinline {target.attributes()} }}"] if beside else []
@@ -123,7 +123,7 @@ class _ScalarEntry(_Entry):
 class _ArrayEntry(_ScalarEntry):
     """Entry code for lanes one after the other, each in vectors of its arrays' elements.
 
-    Of a graph of several devices it is one lane, and two more inputs say which device this is and where they meet.
+    Of a graph of several devices it is one lane, and one more input says which device this is.
     """
 
     k: ArrayEmitter
@@ -133,11 +133,9 @@ class _ArrayEntry(_ScalarEntry):
         devices, count = self.graph.devices, len(self.graph.inputs)
         if not devices:
             return super().write()
-        meeting = Rendezvous(self.k, self.pointer("inputs", count), self.pointer("inputs", count + 1), devices)
+        meeting = Rendezvous(self.k, self.pointer("inputs", count), devices)
         self.k.rules = self.k.rules | meeting.rules
-        lines = super().write()
-        meeting.leave()
-        return lines
+        return super().write()
 
 
 class _GangEntry(_Entry):

@@ -26,7 +26,7 @@ CALL_TARGET = "kousoku_kernel"
 TYPE_NAME = "kousoku_kernel_record"
 FREE = 0
 BROKEN = 1
-EXPORTED = ("kousoku_handler", "kousoku_records", "kousoku_type", "kousoku_type_info")
+EXPORTED = ("kousoku_handler", "kousoku_records", "kousoku_type", "kousoku_type_info", "kousoku_threads")
 
 
 class KernelRecord(ctypes.Structure):
@@ -41,6 +41,7 @@ class KernelRecord(ctypes.Structure):
         ("serial", ctypes.c_int64),
         ("batched", ctypes.c_int64),
         ("programs", ctypes.c_int64),
+        ("devices", ctypes.c_int64),
     )
 
 
@@ -58,13 +59,13 @@ class KernelTable:
         self.free: list[KernelRecord] = []
         self.leaving: list[tuple[KernelRecord, list[LoadedCode]]] = []
 
-    def add(self, number: int, gang: int, grain: int, serial: int, batched: bool) -> KernelRecord:
+    def add(self, number: int, gang: int, grain: int, serial: int, batched: bool, devices: int) -> KernelRecord:
         """Makes a kernel known, before it has its code: programs may hold it, and calls of it wait."""
         with self.lock:
             self.clear()
             record = self.free.pop() if self.free else self._another()
             record.function, record.gang, record.batched = None, gang, batched
-            record.grain, record.serial = grain, serial
+            record.grain, record.serial, record.devices = grain, serial, devices
             record.number = number
             return record
 
@@ -118,7 +119,9 @@ class KernelRuntime:
     def __init__(self) -> None:
         text = resources.files("kousoku.compiler.backends.cpu").joinpath("handler.ll").read_text(encoding="utf-8")
         imported = {"kousoku_yield": _address("sched_yield"), "kousoku_nap": _address("usleep")}
+        imported |= {name: _address(name) for name in ("pthread_create", "pthread_detach")}
         self.code = LoadedCode(build_own("kousoku_handler", lambda: text, host()), EXPORTED, imported)
+        ctypes.c_int64.from_address(self.code.address("kousoku_threads")).value = sys.platform != "win32"
         self.table = KernelTable(self.code.address("kousoku_records"))
         state: Any = {"type_id": self._capsule("kousoku_type"), "type_info": self._capsule("kousoku_type_info")}
         jax.ffi.register_ffi_type(TYPE_NAME, state, platform=PLATFORM)
@@ -130,8 +133,8 @@ class KernelRuntime:
 
 
 def _address(name: str) -> int:
-    """Returns the system's function that lets another thread run, for a moment or (not on Windows) for some
-    microseconds.
+    """Returns a function of the system's: one that lets another thread run, for a moment or for some microseconds, or
+    that begins one. On Windows it is in any case the first.
     """
     function = ctypes.windll.kernel32.SwitchToThread if sys.platform == "win32" else getattr(ctypes.CDLL(None), name)
     return ctypes.cast(function, ctypes.c_void_p).value or 0

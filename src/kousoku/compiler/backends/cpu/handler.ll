@@ -4,11 +4,27 @@
 ; frame's one attribute is the kernel's number; the list that begins at @kousoku_records says where its code is. Many
 ; lanes are split into chunks that XLA's threads and the caller claim from a counter; the caller waits for chunks that
 ; others have begun, never for threads that have not started.
+;
+; A kernel in which devices meet is called once for each of them. None begins before all have come, so that no thread of
+; XLA's is held up by one that is not there: XLA may have it do something else first, for which it needs this thread. So
+; who waits long leaves with a promise (XLA_FFI_Future), and a thread of its own does its part when the last has come.
 
 ; What is known of a kernel: number, the next record, function (null while it is being compiled, 1 where that failed),
 ; lanes in a gang, lanes in the smallest chunk, the most lanes that no other thread is woken for, whether there is a lane
-; axis, programs of XLA's that use it.
-%Record = type { i64, ptr, ptr, i64, i64, i64, i64, i64 }
+; axis, programs of XLA's that use it, how many devices meet in it.
+%Record = type { i64, ptr, ptr, i64, i64, i64, i64, i64, i64 }
+
+; A call in a program of XLA's, its state: the kernel's record, a lock, the first rendezvous to which not all have come.
+%Site = type { ptr, i64, ptr }
+
+; Where devices meet, once: what `collectives` reads and writes (128 bytes); the run of the program (XLA_FFI_RunId, the
+; same on all devices), how many have come, how many have left, whether all have come, the next rendezvous of the site,
+; who has left a promise, 16 bytes of nothing; from byte 192 on the address of each device's array.
+%Rendezvous = type { [128 x i8], i64, i64, i64, i64, ptr, ptr, [16 x i8] }
+
+; A promise: function, rendezvous, its number of devices, XLA's interface, future, the next one, number of inputs; the
+; addresses of inputs and outputs come behind.
+%Promise = type { ptr, ptr, i64, ptr, ptr, ptr, i64 }
 
 ; What the workers of one call share: next chunk, chunks done, users, function, inputs, outputs, lanes, lanes in a
 ; chunk, number of chunks.
@@ -17,17 +33,25 @@
 ; The first record; number 0 is a record that is free.
 @kousoku_records = global ptr null
 
-; XLA's name for a pointer to a record (XLA_FFI_TypeId), and what to call when the program that holds it is gone.
+; XLA's name for a pointer to a site (XLA_FFI_TypeId), and what to call when the program that holds it is gone.
 @kousoku_type = global i64 0
 @kousoku_type_info = global { i64, ptr, ptr } { i64 24, ptr null, ptr @release }
 
+; Whether this system has @pthread_create.
+@kousoku_threads = global i64 0
+
 @lost = private constant [57 x i8] c"kousoku: this program calls a kernel that is not loaded.\00"
 @unmade = private constant [64 x i8] c"kousoku: a kernel of this program could not be compiled by LLVM\00"
+@unnumbered = private constant [58 x i8] c"kousoku: this JAX does not tell its runs apart; update it\00"
 
 declare noalias ptr @malloc(i64)
 declare void @free(ptr)
 declare i32 @kousoku_yield()
 declare i32 @kousoku_nap(i32)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_detach(i64)
 
 define ptr @kousoku_handler(ptr %frame) {
 entry:
@@ -70,7 +94,7 @@ find:
   %execute = icmp eq i32 %stage, 3
   br i1 %execute, label %run, label %instantiate
 
-; The record of the kernel whose number is the frame's attribute becomes the state of this call, and counts it.
+; The state of this call is a site with the record of the kernel whose number is the frame's attribute; that counts it.
 instantiate:
   %attributes.at = getelementptr i8, ptr %frame, i64 160
   %attributes = load ptr, ptr %attributes.at
@@ -99,19 +123,22 @@ further:
 keep:
   %programs.at = getelementptr %Record, ptr %candidate, i64 0, i32 7
   %programs = atomicrmw add ptr %programs.at, i64 1 acq_rel, align 8
-  %kept.error = call ptr @remember(ptr %frame, ptr %candidate)
+  %site.made = call ptr @malloc(i64 24)
+  store %Site zeroinitializer, ptr %site.made
+  store ptr %candidate, ptr %site.made
+  %kept.error = call ptr @remember(ptr %frame, ptr %site.made)
   %refused = icmp ne ptr %kept.error, null
   br i1 %refused, label %unkeep, label %ready
 
 unkeep:
-  call void @release(ptr %candidate)
+  call void @release(ptr %site.made)
   br label %ready
 
 ready:
   ret ptr %kept.error
 
 fail:
-  %message = phi ptr [ @lost, %probe ], [ @unmade, %made ]
+  %message = phi ptr [ @lost, %probe ], [ @unmade, %made ], [ @unnumbered, %meet ]
   %error = alloca { i64, ptr, ptr, i32 }
   store i64 28, ptr %error
   %error.extension = getelementptr i8, ptr %error, i64 8
@@ -129,8 +156,8 @@ fail:
 
 ; Addresses of the inputs' and outputs' elements.
 run:
-  %record.at = alloca ptr
-  %recall.error = call ptr @recall(ptr %frame, ptr %record.at)
+  %site.at = alloca ptr
+  %recall.error = call ptr @recall(ptr %frame, ptr %site.at)
   %forgotten = icmp ne ptr %recall.error, null
   br i1 %forgotten, label %no.record, label %found
 
@@ -138,7 +165,8 @@ no.record:
   ret ptr %recall.error
 
 found:
-  %record = load ptr, ptr %record.at
+  %site = load ptr, ptr %site.at
+  %record = load ptr, ptr %site
   %inputs.n.at = getelementptr i8, ptr %frame, i64 56
   %inputs.n = load i64, ptr %inputs.n.at
   %inputs.buffers.at = getelementptr i8, ptr %frame, i64 72
@@ -172,7 +200,37 @@ begin:
   %batched.at = getelementptr %Record, ptr %record, i64 0, i32 6
   %batched = load i64, ptr %batched.at
   %many = icmp ne i64 %batched, 0
-  br i1 %many, label %lanes, label %single
+  br i1 %many, label %lanes, label %one
+
+one:
+  %devices.at = getelementptr %Record, ptr %record, i64 0, i32 8
+  %devices = load i64, ptr %devices.at
+  %meets = icmp ne i64 %devices, 0
+  br i1 %meets, label %meet, label %single
+
+meet:
+  %run.at = alloca i64
+  %numbered = call i1 @run.number(ptr %frame, ptr %run.at)
+  br i1 %numbered, label %come, label %fail
+
+come:
+  %run.now = load i64, ptr %run.at
+  %rendezvous.at = alloca ptr
+  %waits = call i1 @come(ptr %site, i64 %run.now, ptr %rendezvous.at)
+  %rendezvous = load ptr, ptr %rendezvous.at
+  br i1 %waits, label %await, label %together
+
+await:
+  %promised = call i1 @await(ptr %frame, ptr %site, ptr %rendezvous, ptr %function, ptr %inputs, ptr %outputs)
+  br i1 %promised, label %promise, label %together
+
+promise:
+  ret ptr null
+
+together:
+  call void %function(ptr %inputs, ptr %outputs, i64 0, i64 1, ptr %rendezvous)
+  call void @part(ptr %rendezvous, i64 %devices)
+  ret ptr null
 
 single:
   call void %function(ptr %inputs, ptr %outputs, i64 0, i64 1)
@@ -276,8 +334,8 @@ finish:
   ret ptr null
 }
 
-; XLA_FFI_State_Set: the program holds the record.
-define internal ptr @remember(ptr %frame, ptr %record) {
+; XLA_FFI_State_Set: the program holds the site.
+define internal ptr @remember(ptr %frame, ptr %site) {
   %api.at = getelementptr i8, ptr %frame, i64 16
   %api = load ptr, ptr %api.at
   %context.at = getelementptr i8, ptr %frame, i64 24
@@ -293,15 +351,15 @@ define internal ptr @remember(ptr %frame, ptr %record) {
   %args.type = getelementptr i8, ptr %args, i64 32
   store ptr @kousoku_type, ptr %args.type
   %args.state = getelementptr i8, ptr %args, i64 40
-  store ptr %record, ptr %args.state
+  store ptr %site, ptr %args.state
   %ask.at = getelementptr i8, ptr %api, i64 104
   %ask = load ptr, ptr %ask.at
   %error = call ptr %ask(ptr %args)
   ret ptr %error
 }
 
-; XLA_FFI_State_Get: the record that the program holds.
-define internal ptr @recall(ptr %frame, ptr %record.at) {
+; XLA_FFI_State_Get: the site that the program holds.
+define internal ptr @recall(ptr %frame, ptr %site.at) {
   %api.at = getelementptr i8, ptr %frame, i64 16
   %api = load ptr, ptr %api.at
   %context.at = getelementptr i8, ptr %frame, i64 24
@@ -321,15 +379,374 @@ define internal ptr @recall(ptr %frame, ptr %record.at) {
   %ask.at = getelementptr i8, ptr %api, i64 112
   %ask = load ptr, ptr %ask.at
   %error = call ptr %ask(ptr %args)
-  %record = load ptr, ptr %args.state
-  store ptr %record, ptr %record.at
+  %site = load ptr, ptr %args.state
+  store ptr %site, ptr %site.at
   ret ptr %error
 }
 
-; A program that held the record is gone.
-define internal void @release(ptr %record) {
+; A program that held the site is gone.
+define internal void @release(ptr %site) {
+  %record = load ptr, ptr %site
+  call void @free(ptr %site)
   %programs.at = getelementptr %Record, ptr %record, i64 0, i32 7
   %before = atomicrmw sub ptr %programs.at, i64 1 acq_rel, align 8
+  ret void
+}
+
+; XLA_FFI_RunId_Get; false where XLA has no number for a run.
+define internal i1 @run.number(ptr %frame, ptr %run.at) {
+entry:
+  %api.at = getelementptr i8, ptr %frame, i64 16
+  %api = load ptr, ptr %api.at
+  %api.size = load i64, ptr %api
+  %tells = icmp uge i64 %api.size, 184
+  br i1 %tells, label %ask, label %none
+
+ask:
+  %context.at = getelementptr i8, ptr %frame, i64 24
+  %context = load ptr, ptr %context.at
+  %args = alloca { i64, ptr, ptr, i64 }
+  store i64 32, ptr %args
+  %extension.at = getelementptr i8, ptr %args, i64 8
+  store ptr null, ptr %extension.at
+  %args.context = getelementptr i8, ptr %args, i64 16
+  store ptr %context, ptr %args.context
+  %args.run = getelementptr i8, ptr %args, i64 24
+  store i64 0, ptr %args.run
+  %ask.at = getelementptr i8, ptr %api, i64 176
+  %ask.run = load ptr, ptr %ask.at
+  %error = call ptr %ask.run(ptr %args)
+  %refused = icmp ne ptr %error, null
+  br i1 %refused, label %unanswered, label %answered
+
+answered:
+  %run = load i64, ptr %args.run
+  store i64 %run, ptr %run.at
+  ret i1 true
+
+unanswered:
+  call void @forget(ptr %api, ptr %error)
+  br label %none
+
+none:
+  ret i1 false
+}
+
+; A device comes to the rendezvous of its run; the first one makes it. Returns whether others are still to come. The last
+; one opens it, and has threads do what was promised.
+define internal i1 @come(ptr %site, i64 %run, ptr %rendezvous.at) {
+entry:
+  %record = load ptr, ptr %site
+  %devices.at = getelementptr %Record, ptr %record, i64 0, i32 8
+  %devices = load i64, ptr %devices.at
+  %first.at = getelementptr %Site, ptr %site, i64 0, i32 2
+  call void @lock(ptr %site)
+  br label %look
+
+look:
+  %at = phi ptr [ %first.at, %entry ], [ %further.at, %further ]
+  %candidate = load ptr, ptr %at
+  %past = icmp eq ptr %candidate, null
+  br i1 %past, label %make, label %compare
+
+compare:
+  %run.at = getelementptr %Rendezvous, ptr %candidate, i64 0, i32 1
+  %run.there = load i64, ptr %run.at
+  %same = icmp eq i64 %run.there, %run
+  br i1 %same, label %count, label %further
+
+further:
+  %further.at = getelementptr %Rendezvous, ptr %candidate, i64 0, i32 5
+  br label %look
+
+make:
+  %addresses = mul i64 %devices, 8
+  %size = add i64 %addresses, 192
+  %made = call ptr @malloc(i64 %size)
+  call void @llvm.memset.p0.i64(ptr %made, i8 0, i64 192, i1 false)
+  %made.run.at = getelementptr %Rendezvous, ptr %made, i64 0, i32 1
+  store i64 %run, ptr %made.run.at
+  store ptr %made, ptr %at
+  br label %count
+
+count:
+  %rendezvous = phi ptr [ %candidate, %compare ], [ %made, %make ]
+  store ptr %rendezvous, ptr %rendezvous.at
+  %came.at = getelementptr %Rendezvous, ptr %rendezvous, i64 0, i32 2
+  %came.before = load i64, ptr %came.at
+  %came = add i64 %came.before, 1
+  store i64 %came, ptr %came.at
+  %all = icmp eq i64 %came, %devices
+  br i1 %all, label %open, label %wait
+
+wait:
+  call void @unlock(ptr %site)
+  ret i1 true
+
+open:
+  %next.at = getelementptr %Rendezvous, ptr %rendezvous, i64 0, i32 5
+  %next = load ptr, ptr %next.at
+  store ptr %next, ptr %at
+  %promises.at = getelementptr %Rendezvous, ptr %rendezvous, i64 0, i32 6
+  %promises = load ptr, ptr %promises.at
+  %opened.at = getelementptr %Rendezvous, ptr %rendezvous, i64 0, i32 4
+  store atomic i64 1, ptr %opened.at release, align 8
+  call void @unlock(ptr %site)
+  br label %keep
+
+keep:
+  %promise = phi ptr [ %promises, %open ], [ %other, %begin ]
+  %kept = icmp eq ptr %promise, null
+  br i1 %kept, label %end, label %begin
+
+begin:
+  %other.at = getelementptr %Promise, ptr %promise, i64 0, i32 5
+  %other = load ptr, ptr %other.at
+  call void @begin(ptr %promise)
+  br label %keep
+
+end:
+  ret i1 false
+}
+
+; Waits until all have come; false then. After about a millisecond it leaves a promise; true then.
+define internal i1 @await(ptr %frame, ptr %site, ptr %rendezvous, ptr %function, ptr %inputs, ptr %outputs) {
+entry:
+  %opened.at = getelementptr %Rendezvous, ptr %rendezvous, i64 0, i32 4
+  br label %look
+
+look:
+  %turn = phi i64 [ 0, %entry ], [ %turn.next, %again ]
+  %opened = load atomic i64, ptr %opened.at acquire, align 8
+  %all = icmp ne i64 %opened, 0
+  br i1 %all, label %here, label %absent
+
+absent:
+  %turn.next = add i64 %turn, 1
+  %patient = icmp ult i64 %turn, 1048576
+  br i1 %patient, label %again, label %give.way
+
+again:
+  br label %look
+
+give.way:
+  %rest = phi i64 [ 0, %absent ], [ %rest.next, %still.absent ]
+  %ignored = call i32 @kousoku_yield()
+  %opened.now = load atomic i64, ptr %opened.at acquire, align 8
+  %all.now = icmp ne i64 %opened.now, 0
+  br i1 %all.now, label %here, label %still.absent
+
+still.absent:
+  %rest.next = add i64 %rest, 1
+  %tired = icmp eq i64 %rest, 32
+  br i1 %tired, label %promise, label %give.way
+
+promise:
+  %promised = call i1 @promise(ptr %frame, ptr %site, ptr %rendezvous, ptr %function, ptr %inputs, ptr %outputs)
+  br i1 %promised, label %leave, label %give.way.on
+
+; All have come in between, or XLA takes no promise.
+give.way.on:
+  %opened.on = load atomic i64, ptr %opened.at acquire, align 8
+  %all.on = icmp ne i64 %opened.on, 0
+  br i1 %all.on, label %here, label %give.way.once
+
+give.way.once:
+  %ignored.on = call i32 @kousoku_yield()
+  br label %give.way.on
+
+leave:
+  ret i1 true
+
+here:
+  ret i1 false
+}
+
+; Leaves a promise at a rendezvous, unless all have come, or XLA takes none; returns whether it did.
+define internal i1 @promise(ptr %frame, ptr %site, ptr %rendezvous, ptr %function, ptr %inputs, ptr %outputs) {
+entry:
+  %api.at = getelementptr i8, ptr %frame, i64 16
+  %api = load ptr, ptr %api.at
+  %api.size = load i64, ptr %api
+  %takes = icmp uge i64 %api.size, 176
+  %threads = load i64, ptr @kousoku_threads
+  %gives = icmp ne i64 %threads, 0
+  %both.do = and i1 %takes, %gives
+  br i1 %both.do, label %ask, label %none
+
+; XLA_FFI_Future_Create.
+ask:
+  %args = alloca { i64, ptr, ptr }
+  store i64 24, ptr %args
+  %extension.at = getelementptr i8, ptr %args, i64 8
+  store ptr null, ptr %extension.at
+  %args.future = getelementptr i8, ptr %args, i64 16
+  store ptr null, ptr %args.future
+  %create.at = getelementptr i8, ptr %api, i64 152
+  %create = load ptr, ptr %create.at
+  %error = call ptr %create(ptr %args)
+  %refused = icmp ne ptr %error, null
+  br i1 %refused, label %unmade, label %write
+
+unmade:
+  call void @forget(ptr %api, ptr %error)
+  br label %none
+
+write:
+  %future = load ptr, ptr %args.future
+  %inputs.n.at = getelementptr i8, ptr %frame, i64 56
+  %inputs.n = load i64, ptr %inputs.n.at
+  %outputs.n.at = getelementptr i8, ptr %frame, i64 96
+  %outputs.n = load i64, ptr %outputs.n.at
+  %inputs.size = mul i64 %inputs.n, 8
+  %outputs.size = mul i64 %outputs.n, 8
+  %both = add i64 %inputs.size, %outputs.size
+  %size = add i64 %both, 56
+  %made = call ptr @malloc(i64 %size)
+  %record = load ptr, ptr %site
+  %devices.at = getelementptr %Record, ptr %record, i64 0, i32 8
+  %devices = load i64, ptr %devices.at
+  store ptr %function, ptr %made
+  %made.rendezvous = getelementptr %Promise, ptr %made, i64 0, i32 1
+  store ptr %rendezvous, ptr %made.rendezvous
+  %made.devices = getelementptr %Promise, ptr %made, i64 0, i32 2
+  store i64 %devices, ptr %made.devices
+  %made.api = getelementptr %Promise, ptr %made, i64 0, i32 3
+  store ptr %api, ptr %made.api
+  %made.future = getelementptr %Promise, ptr %made, i64 0, i32 4
+  store ptr %future, ptr %made.future
+  %made.next = getelementptr %Promise, ptr %made, i64 0, i32 5
+  %made.n = getelementptr %Promise, ptr %made, i64 0, i32 6
+  store i64 %inputs.n, ptr %made.n
+  %made.inputs = getelementptr %Promise, ptr %made, i64 1
+  call void @llvm.memcpy.p0.p0.i64(ptr %made.inputs, ptr %inputs, i64 %inputs.size, i1 false)
+  %made.outputs = getelementptr i8, ptr %made.inputs, i64 %inputs.size
+  call void @llvm.memcpy.p0.p0.i64(ptr %made.outputs, ptr %outputs, i64 %outputs.size, i1 false)
+  call void @lock(ptr %site)
+  %opened.at = getelementptr %Rendezvous, ptr %rendezvous, i64 0, i32 4
+  %opened = load atomic i64, ptr %opened.at acquire, align 8
+  %late = icmp ne i64 %opened, 0
+  %promises.at = getelementptr %Rendezvous, ptr %rendezvous, i64 0, i32 6
+  br i1 %late, label %all.there, label %leave
+
+leave:
+  %frame.future = getelementptr i8, ptr %frame, i64 168
+  store ptr %future, ptr %frame.future
+  %others = load ptr, ptr %promises.at
+  store ptr %others, ptr %made.next
+  store ptr %made, ptr %promises.at
+  call void @unlock(ptr %site)
+  ret i1 true
+
+; The future is XLA's once the frame has it; and what is done here and now is done when the handler returns.
+all.there:
+  call void @unlock(ptr %site)
+  call void @fulfil(ptr %api, ptr %future)
+  %frame.fulfilled = getelementptr i8, ptr %frame, i64 168
+  store ptr %future, ptr %frame.fulfilled
+  call void @free(ptr %made)
+  ret i1 false
+
+none:
+  ret i1 false
+}
+
+; A thread does what was promised. Where the system has none to give now, it will.
+define internal void @begin(ptr %promise) {
+entry:
+  %thread.at = alloca i64
+  br label %try
+
+try:
+  %failed = call i32 @pthread_create(ptr %thread.at, ptr null, ptr @keep, ptr %promise)
+  %begun = icmp eq i32 %failed, 0
+  br i1 %begun, label %detach, label %nap
+
+nap:
+  %rested = call i32 @kousoku_nap(i32 500)
+  br label %try
+
+detach:
+  %thread = load i64, ptr %thread.at
+  %ignored = call i32 @pthread_detach(i64 %thread)
+  ret void
+}
+
+define internal ptr @keep(ptr %promise) {
+  %function = load ptr, ptr %promise
+  %rendezvous.at = getelementptr %Promise, ptr %promise, i64 0, i32 1
+  %rendezvous = load ptr, ptr %rendezvous.at
+  %devices.at = getelementptr %Promise, ptr %promise, i64 0, i32 2
+  %devices = load i64, ptr %devices.at
+  %api.at = getelementptr %Promise, ptr %promise, i64 0, i32 3
+  %api = load ptr, ptr %api.at
+  %future.at = getelementptr %Promise, ptr %promise, i64 0, i32 4
+  %future = load ptr, ptr %future.at
+  %n.at = getelementptr %Promise, ptr %promise, i64 0, i32 6
+  %n = load i64, ptr %n.at
+  %inputs = getelementptr %Promise, ptr %promise, i64 1
+  %outputs = getelementptr ptr, ptr %inputs, i64 %n
+  call void %function(ptr %inputs, ptr %outputs, i64 0, i64 1, ptr %rendezvous)
+  call void @part(ptr %rendezvous, i64 %devices)
+  call void @free(ptr %promise)
+  call void @fulfil(ptr %api, ptr %future)
+  ret ptr null
+}
+
+; XLA_FFI_Future_SetAvailable.
+define internal void @fulfil(ptr %api, ptr %future) {
+  %args = alloca { i64, ptr, ptr }
+  store i64 24, ptr %args
+  %extension.at = getelementptr i8, ptr %args, i64 8
+  store ptr null, ptr %extension.at
+  %args.future = getelementptr i8, ptr %args, i64 16
+  store ptr %future, ptr %args.future
+  %set.at = getelementptr i8, ptr %api, i64 160
+  %set = load ptr, ptr %set.at
+  %error = call ptr %set(ptr %args)
+  call void @forget(ptr %api, ptr %error)
+  ret void
+}
+
+; A device leaves; the last one frees the rendezvous, which its site no longer knows.
+define internal void @part(ptr %rendezvous, i64 %devices) {
+entry:
+  %left.at = getelementptr %Rendezvous, ptr %rendezvous, i64 0, i32 3
+  %before = atomicrmw add ptr %left.at, i64 1 acq_rel, align 8
+  %left = add i64 %before, 1
+  %last = icmp eq i64 %left, %devices
+  br i1 %last, label %clear, label %end
+
+clear:
+  call void @free(ptr %rendezvous)
+  br label %end
+
+end:
+  ret void
+}
+
+; Held for a few instructions.
+define internal void @lock(ptr %site) {
+entry:
+  %lock.at = getelementptr %Site, ptr %site, i64 0, i32 1
+  br label %try
+
+try:
+  %before = atomicrmw xchg ptr %lock.at, i64 1 acquire, align 8
+  %mine = icmp eq i64 %before, 0
+  br i1 %mine, label %end, label %give.way
+
+give.way:
+  %ignored = call i32 @kousoku_yield()
+  br label %try
+
+end:
+  ret void
+}
+
+define internal void @unlock(ptr %site) {
+  %lock.at = getelementptr %Site, ptr %site, i64 0, i32 1
+  store atomic i64 0, ptr %lock.at release, align 8
   ret void
 }
 
