@@ -38,4 +38,4 @@ def measure(given: dict[str, Any], spread: bool, seconds: float, updates_by_xla:
 
 def _left_to_xla() -> contextlib.AbstractContextManager[Any]:
     """Has loops over updates compiled by XLA."""
-    return mock.patch.object(updates, "on_arrays", lambda function, axis=None: function)
+    return mock.patch.object(updates, "on_arrays", lambda function, axis=None, donate_argnums=(): function)

@@ -63,13 +63,13 @@ def test_the_environments_step_is_compiled_ahead_as_training_calls_it(monkeypatc
     begun, called = [], []
     begin, compiled = traced.begin, kernel_primitive.compiled
 
-    def watched_begin(backend, source, count, batched, name):
+    def watched_begin(backend, source, count, batched, name, *rest):
         begun.append((source.name, count, batched))
-        return begin(backend, source, count, batched, name)
+        return begin(backend, source, count, batched, name, *rest)
 
-    def watched_compiled(backend, source, count, batched, has_axis):
+    def watched_compiled(backend, source, count, batched, *rest):
         called.append((source.name, count, batched))
-        return compiled(backend, source, count, batched, has_axis)
+        return compiled(backend, source, count, batched, *rest)
 
     loop = loop_of(tiny_ppo(), Slide(), seeds=2, **sweep)
     loop.start()  # what is compiled ahead has been traced, as by the check of memory

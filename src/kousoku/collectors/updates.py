@@ -40,5 +40,5 @@ def make_updates(
     _, metrics, told = jax.eval_shape(update, jnp.int32(0), agent_state)
     sums = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), metrics)
     rows = jax.tree.map(lambda x: jnp.zeros((most, *x.shape), x.dtype), told)
-    run = on_arrays(lambda *begin: jax.lax.fori_loop(0, count, add_update, begin), axis)
+    run = on_arrays(lambda *begin: jax.lax.fori_loop(0, count, add_update, begin), axis, donate_argnums=(0, 1, 2))
     return run(agent_state, sums, rows)

@@ -254,14 +254,17 @@ def _leaves_of(numbers: frozenset[int], args: tuple[Any, ...], kwargs: Any) -> t
     return tuple(yes for yes, leaves in each for leaf in leaves if is_array(leaf))
 
 
-def on_arrays(function: Callable[..., Any], axis: str | None = None) -> Kernel:
+def on_arrays(
+    function: Callable[..., Any], axis: str | None = None, donate_argnums: int | Sequence[int] = ()
+) -> Kernel:
     """Returns a learner's function compiled with vectors along its arrays.
 
     Args:
         function: of arrays.
         axis: the devices' name, over which it takes means; None where it takes none.
+        donate_argnums: as of `kernel`.
     """
-    return kernel(function, arrays=True, axis_name=axis)
+    return kernel(function, arrays=True, axis_name=axis, donate_argnums=donate_argnums)
 
 
 def few_lanes(function: Callable[..., Any]) -> Callable[..., HostKernel | None]:
@@ -341,7 +344,7 @@ def reason_against(function: Callable[..., Any], *args: Any) -> str | None:
 def _reason_against(traced: Traced) -> str | None:
     try:
         graph = traced.graph
-        backend().emit_module(graph, 1, [False] * len(graph.inputs), backend().target(), traced.arrays)
+        backend().emit_module(graph, 1, [False] * len(graph.inputs), backend().target(), traced.arrays, ())
     except Exception as error:
         return reason_of(error)
     return None

@@ -121,7 +121,7 @@ def explain(traced: Traced, traced_seconds: float, lanes: int, why_not: str | No
         graph, interface = traced.graph, traced.summary.interface
         read = clock.lap()
         with no_gc():  # as where kernels are made: memory is used again when it is freed
-            assembly = compiler.emit_module(graph, gang, (True,) * len(graph.inputs), target, traced.arrays)
+            assembly = compiler.emit_module(graph, gang, (True,) * len(graph.inputs), target, traced.arrays, ())
         emitted = clock.lap()
         code = object_code(assembly.text, target)
         seconds = spent | {"read": read, "emit": emitted, "llvm": clock.lap()}

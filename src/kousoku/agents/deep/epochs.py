@@ -45,7 +45,7 @@ def run_epochs(
     """
 
     def epoch(learned: Any, key: PRNGKeyArray) -> tuple[Any, Scalars]:
-        return on_arrays(partial(_epoch, step, axis), axis)(learned, batches(key))
+        return on_arrays(partial(_epoch, step, axis), axis, donate_argnums=0)(learned, batches(key))
 
     if target_kl is not None:
         return _until_too_far(epoch, learned, keys, target_kl)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import jax
 
-from .backend import Backend, KernelModule, KernelRegistry, Platform
+from .backend import Backend, InPlace, KernelModule, KernelRegistry, Platform
 from .cpu import CPU
 
-__all__ = ["BACKENDS", "Backend", "KernelModule", "KernelRegistry", "Platform", "backend", "current"]
+__all__ = ["BACKENDS", "Backend", "InPlace", "KernelModule", "KernelRegistry", "Platform", "backend", "current"]
 
 PLATFORMS = {CPU.name: CPU}
 BACKENDS = tuple(platform.backend for platform in PLATFORMS.values() if platform.backend is not None)

@@ -9,6 +9,9 @@ from typing import Any, Protocol, runtime_checkable
 from ..ir import Graph
 from ..llvm.target import Target
 
+InPlace = tuple[tuple[int, int], ...]
+"""Pairs of an input and a result of a kernel, by number, that lie in one place."""
+
 
 @dataclass(frozen=True)
 class KernelModule:
@@ -80,8 +83,8 @@ class Backend:
         target: returns the processor that kernels are compiled for.
         gang_size: (number of lanes, processor) -> lanes in a gang.
         emit_module: (graph, lanes in a gang, which inputs have an axis of lanes, processor, whether vectors lie along
-            arrays) -> LLVM IR with the entry code that the registry calls. What is too large for a stack is its affair
-            too.
+            arrays, what lies in one place) -> LLVM IR with the entry code that the registry calls.
+            What is too large for a stack is its affair too.
         registry: returns the process's one registry, known to XLA from the first call on.
         call_target: the name of XLA's custom call, whose attribute `kernel` is a kernel's number. One in which devices
             meet has an input more than its graph, the device's number.
@@ -90,7 +93,7 @@ class Backend:
     platform: str
     target: Callable[[], Target]
     gang_size: Callable[[int, Target], int]
-    emit_module: Callable[[Graph, int, Sequence[bool], Target, bool], KernelModule]
+    emit_module: Callable[[Graph, int, Sequence[bool], Target, bool, InPlace], KernelModule]
     registry: Callable[[], KernelRegistry]
     call_target: str
 

@@ -320,11 +320,45 @@ class Emitter:
             return False
         return not any(buffer is other for v in [*self.live.values(), *others] for other in v.buffers())
 
+    def write_all(self, moves: Sequence[tuple[Stored, Value, Operand | None]]) -> None:
+        """Copies several arrays to their targets as if at once: what is read from a target are its old elements.
+
+        Args:
+            moves: (target, array, mask), as `write` takes them; no two targets share a buffer.
+        """
+        moves = [(target, self._copy_if_overwritten(target, value, moves), mask) for target, value, mask in moves]
+        for target, value, mask in moves:
+            self.write(target, value, mask)
+
+    def _copy_if_overwritten(
+        self, target: Stored, value: Value, moves: Sequence[tuple[Stored, Value, Operand | None]]
+    ) -> Value:
+        """Returns the value, copied if it is read from a buffer that is about to be overwritten: with something else,
+        or at other places than it is read.
+        """
+        written = [t.buffer for t, *_ in moves]
+        if not any(buffer in written for buffer in value.buffers()):
+            return value
+        others = [v for t, v, _ in moves if t is not target]
+        alone = not any(target.buffer is buffer for v in others for buffer in v.buffers())
+        return value if alone and reads_in_place(value, target, written) else self.copy(value)
+
     def mask_of(self, buffer: Buffer) -> Operand | None:
         """Returns which lanes a writer may touch: where all lanes share the elements, those that do not count
         do not matter.
         """
         return self.mask if buffer.varying or self.b.lanes == 1 else None
+
+
+def reads_in_place(value: Value, target: Stored, written: Sequence[Buffer]) -> bool:
+    """Returns whether each element is computed from the target's at its own place, and nothing else that is written."""
+
+    def alone(leaf: Value) -> bool:
+        if not any(buffer in written for buffer in leaf.buffers()):
+            return True
+        return isinstance(leaf, Stored) and leaf.buffer is target.buffer and is_flat(leaf) and leaf.size == target.size
+
+    return (not isinstance(value, Lazy) or value.flat) and all(map(alone, leaves(value)))
 
 
 def is_varying(value: Value) -> bool:

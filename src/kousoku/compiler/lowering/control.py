@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 from ..codegen import index as ix
 from ..codegen.builder import I1, I64
-from ..codegen.emitter import Emitter, is_flat, is_varying
-from ..codegen.memory import Buffer
+from ..codegen.emitter import Emitter, is_varying
 from ..codegen.operand import LLVM_TYPES, Operand, int_constant
-from ..codegen.value import Lazy, Registers, Stored, Value, leaves
+from ..codegen.value import Registers, Stored, Value
 from ..ir import Graph, Op, Var
 from ..passes.uniformity import running_varying, scan_varying, varying_outputs, while_varying
 
@@ -239,39 +238,15 @@ class Carry:
         In a buffer that holds something in lanes outside the mask, these keep it.
         """
         k = self.k
-        moved: list[tuple[Stored, Value, bool]] = []
+        moves: list[tuple[Stored, Value, Operand | None]] = []
         flat: list[Operand] = []
         for value, target, masked in zip(results, self.targets, self.masked, strict=True):
             if target is None:
                 flat += elements(value)
             elif not (isinstance(value, Stored) and value.buffer is target.buffer and value.whole):
-                moved.append((target, value, masked))
-        moved = [(t, self._copy_if_overwritten(t, v, moved), m) for t, v, m in moved]
-        for target, value, masked in moved:
-            k.write(target, value, k.mask_of(target.buffer) if masked else None)
+                moves.append((target, value, k.mask_of(target.buffer) if masked else None))
+        k.write_all(moves)
         return flat
-
-    def _copy_if_overwritten(self, target: Stored, value: Value, moved: Sequence[tuple[Stored, Value, bool]]) -> Value:
-        """Returns the value, copied if it is read from a buffer that is about to be overwritten: with something else,
-        or at other places than it is read.
-        """
-        written = [t.buffer for t, *_ in moved]
-        if not any(buffer in written for buffer in value.buffers()):
-            return value
-        others = [v for t, v, _ in moved if t is not target]
-        alone = not any(target.buffer is buffer for v in others for buffer in v.buffers())
-        return value if alone and reads_in_place(value, target, written) else self.k.copy(value)
-
-
-def reads_in_place(value: Value, target: Stored, written: Sequence[Buffer]) -> bool:
-    """Returns whether each element is computed from the target's at its own place, and nothing else that is written."""
-
-    def alone(leaf: Value) -> bool:
-        if not any(buffer in written for buffer in leaf.buffers()):
-            return True
-        return isinstance(leaf, Stored) and leaf.buffer is target.buffer and is_flat(leaf) and leaf.size == target.size
-
-    return (not isinstance(value, Lazy) or value.flat) and all(map(alone, leaves(value)))
 
 
 def while_(k: Emitter, op: Op, *inputs: Value) -> list[Value]:

@@ -8,7 +8,6 @@ platform has a back end; elsewhere, and where that is not possible, the function
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Sequence
 from functools import partial
 from itertools import compress
@@ -178,7 +177,7 @@ def _lower_compiled(
     try:
         if why_left_to_xla(kernel, math.prod(lanes), is_of_several_devices(ctx)) is not None:
             return _lower_plain(ctx, *args, kernel=kernel, lanes=lanes, batched=batched)
-        code = compiled(backend, kernel, math.prod(lanes), _flat(batched), bool(lanes))
+        code = compiled(backend, kernel, math.prod(lanes), _flat(batched), bool(lanes), kernel.in_place(batched))
     except Exception as error:
         if not (kernel.arrays and isinstance(error, Unsupported)):  # XLA does well with arrays
             warn_once(kernel.name, reason_of(error))
@@ -220,7 +219,7 @@ def _call(
     given = [flat[i] for i in interface.inputs]
     if kernel.devices is not None and kernel.meets:
         given.append(jax.lax.axis_index(kernel.devices.axis))
-    aliases = _overwritten(kernel, batched) if code.lanes > 1 and not kernel.arrays else {}
+    aliases = kernel.overwritten(batched) if code.lanes > 1 or kernel.arrays else {}
     call = jax.ffi.ffi_call(backend.call_target, list(outs.values()), input_output_aliases=aliases)
     made = call(*given, kernel=np.int64(code.number))
     results = [
@@ -230,45 +229,20 @@ def _call(
     return _as_results(kernel, lanes, results)
 
 
-def _overwritten(kernel: Traced, batched: Flags) -> dict[int, int]:
-    """Returns which of the call's inputs results of it take the place of, by number.
-
-    They are paired as `jax.jit` pairs what is donated to it, so that a program of one kernel copies nothing: each of
-    the function's results takes the first donated argument of the same shape and type that is left. A gang reads all
-    that its lanes are given before it writes any result, so it may. XLA first copies what somebody else needs.
-    """
-    interface = kernel.summary.interface
-    free: dict[Any, deque[int]] = {}
-    for number, aval in enumerate(kernel.in_avals):
-        if kernel.donated and kernel.donated[number] and any(batched[number]):
-            free.setdefault(physical(aval), deque()).append(number)
-    places = {number: place for place, number in enumerate(interface.inputs)}
-    pairs: dict[int, int] = {}
-    paired: set[int] = set()
-    for origin, aval in zip(interface.results, kernel.out_avals, strict=True):
-        left = free.get(physical(aval))
-        if not left:
-            continue
-        place = places.get(left.popleft())
-        if place is not None and not origin.is_input and origin.number not in paired:
-            pairs[place] = origin.number
-            paired.add(origin.number)
-    return pairs
-
-
 def _divided_call(backend: Backend, kernel: Traced, lanes: tuple[int, ...], batched: Flags, *args: Any) -> list[Any]:
     """Calls on several devices, each with its own part of the lanes.
 
     XLA's partitioner lowers a part in a module of its own, which nobody keeps: the function keeps its code.
     """
     along = _flat(batched)
+    each = tuple((yes,) for yes in along)
     kept: list[CompiledKernel] = []
 
     def part(*flat: Any) -> list[Any]:
         count = next(a.shape[0] for a, yes in zip(flat, along, strict=True) if yes)
-        kept.append(compiled(backend, kernel, count, along, True))
+        kept.append(compiled(backend, kernel, count, along, True, kernel.in_place(each)))
         given = [_as_given(a, aval) for a, aval in zip(flat, kernel.in_avals, strict=True)]
-        results = kernel_p.bind(*given, kernel=kernel, lanes=(count,), batched=tuple((yes,) for yes in along))
+        results = kernel_p.bind(*given, kernel=kernel, lanes=(count,), batched=each)
         return [_as_held(r) for r in results]
 
     flat = [_one_axis(a, flags, lanes) for a, flags in zip(args, batched, strict=True)]

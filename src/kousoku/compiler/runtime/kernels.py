@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..backends import Backend, KernelRegistry
+from ..backends import Backend, InPlace, KernelRegistry
 from ..ir import GraphSource, Unsupported
 from ..llvm.build import build, is_kept
 from ..llvm.object_cache import compiler_version
@@ -82,6 +82,7 @@ class KernelSpec:
         batched: which of the inputs that it reads have an axis of lanes.
         has_axis: whether there is one at all.
         target: the processor.
+        in_place: what lies in one place.
     """
 
     backend: Backend
@@ -90,6 +91,7 @@ class KernelSpec:
     batched: tuple[bool, ...]
     has_axis: bool
     target: Target
+    in_place: InPlace = ()
 
     @cached_property
     def key(self) -> str:
@@ -102,7 +104,7 @@ class KernelSpec:
     def settings(self) -> tuple[object, ...]:
         """What it depends on beside what it does."""
         told = compiler_version(), self.target, self.lanes, self.batched, self.has_axis
-        return (*told, "arrays") if self.source.arrays else told
+        return (*told, "arrays", self.in_place) if self.source.arrays else told
 
     @property
     def number(self) -> int:
@@ -140,8 +142,8 @@ class KernelSpec:
         def text() -> str:
             graph = self.source.graph
             with no_gc():
-                module = self.backend.emit_module(graph, self.lanes, self.batched, self.target, self.source.arrays)
-                return module.text
+                settings = self.batched, self.target, self.source.arrays, self.in_place
+                return self.backend.emit_module(graph, self.lanes, *settings).text
 
         return build(self.key, text, self.target, checked)
 
@@ -152,7 +154,12 @@ _lock = threading.Lock()
 
 
 def compiled(
-    backend: Backend, source: GraphSource, count: int, batched: tuple[bool, ...], has_axis: bool
+    backend: Backend,
+    source: GraphSource,
+    count: int,
+    batched: tuple[bool, ...],
+    has_axis: bool,
+    in_place: InPlace = (),
 ) -> CompiledKernel:
     """Returns the kernel of a source for `count` lanes.
 
@@ -164,11 +171,12 @@ def compiled(
         count: lanes.
         batched: which of the function's inputs have an axis of lanes.
         has_axis: whether there is one at all.
+        in_place: what whoever calls it gives one place.
 
     Raises:
         Unsupported: if there is no rule for something in it.
     """
-    wanted = _wanted(backend, source, count, batched, has_axis)
+    wanted = _wanted(backend, source, count, batched, has_axis, in_place)
     while True:
         with _turn(wanted.number):
             found = _alive.get(wanted.number)
@@ -182,7 +190,14 @@ def compiled(
             return found
 
 
-def begin(backend: Backend, source: GraphSource, count: int, batched: tuple[bool, ...], name: str) -> CompiledKernel:
+def begin(
+    backend: Backend,
+    source: GraphSource,
+    count: int,
+    batched: tuple[bool, ...],
+    name: str,
+    in_place: InPlace = (),
+) -> CompiledKernel:
     """Begins a kernel that a thread compiles. Programs that call it are compiled meanwhile.
 
     When they run, they wait for it.
@@ -190,10 +205,10 @@ def begin(backend: Backend, source: GraphSource, count: int, batched: tuple[bool
     Where LLVM refuses it, whoever asks for it by `compiled` meets the error.
 
     Args:
-        backend, source, count, batched: as for `compiled`; there is an axis of lanes.
+        backend, source, count, batched, in_place: as for `compiled`; there is an axis of lanes.
         name: the thread's.
     """
-    wanted = _wanted(backend, source, count, batched, True)
+    wanted = _wanted(backend, source, count, batched, True, in_place)
     with _turn(wanted.number):
         found = _alive.get(wanted.number)
         if found is None:
@@ -218,11 +233,18 @@ def _finish(begun: CompiledKernel, wanted: KernelSpec) -> None:
             raise
 
 
-def _wanted(backend: Backend, source: GraphSource, count: int, batched: tuple[bool, ...], has_axis: bool) -> KernelSpec:
+def _wanted(
+    backend: Backend,
+    source: GraphSource,
+    count: int,
+    batched: tuple[bool, ...],
+    has_axis: bool,
+    in_place: InPlace,
+) -> KernelSpec:
     target = backend.target()
     lanes = 1 if source.arrays else backend.gang_size(count, target)
     read = tuple(batched[i] for i in source.summary.interface.inputs)
-    return KernelSpec(backend, source, lanes, read, has_axis, target)
+    return KernelSpec(backend, source, lanes, read, has_axis, target, in_place)
 
 
 def _turn(number: int) -> threading.Lock:

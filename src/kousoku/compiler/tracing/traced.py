@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -12,9 +13,10 @@ import numpy as np
 from jax.extend.core import Literal, jaxpr_as_fun
 from jax.interpreters import partial_eval as pe
 
-from ..backends import backend
+from ..backends import InPlace, backend
 from ..frontend import from_jaxpr
 from ..frontend.jaxprs import called, opened
+from ..frontend.keys import physical
 from ..ir import Devices, Graph, GraphSource, GraphSummary, Interface, summarise
 from ..no_gc import no_gc
 from ..passes import run_passes
@@ -111,7 +113,42 @@ class Traced(GraphSource):
             Unsupported: if the compiler cannot read it.
         """
         if self.summary.interface.made:
-            self.begun = begin(backend(), self, count, batched, f"kousoku compiles {self.name}")
+            name, along = f"kousoku compiles {self.name}", tuple((yes,) for yes in batched)
+            self.begun = begin(backend(), self, count, batched, name, self.in_place(along))
+
+    def overwritten(self, batched: Flags) -> dict[int, int]:
+        """Returns which of the kernel's inputs results of it take the place of, by number.
+
+        They are paired as `jax.jit` pairs what is donated to it, so that a program of one kernel copies nothing: each
+        of the function's results takes the first donated argument of the same shape and type that is left. A gang reads
+        all that its lanes are given before it writes any result, so it may. XLA first copies what somebody else needs.
+
+        Args:
+            batched: for each axis of lanes, whether each argument has it. What lanes share is not overwritten.
+        """
+        interface = self.summary.interface
+        free: dict[Any, deque[int]] = {}
+        for number, aval in enumerate(self.in_avals):
+            if self.donated and self.donated[number] and (any(batched[number]) or not batched[number]):
+                free.setdefault(physical(aval), deque()).append(number)
+        places = {number: place for place, number in enumerate(interface.inputs)}
+        pairs: dict[int, int] = {}
+        paired: set[int] = set()
+        for origin, aval in zip(interface.results, self.out_avals, strict=True):
+            left = free.get(physical(aval))
+            if not left:
+                continue
+            place = places.get(left.popleft())
+            if place is not None and not origin.is_input and origin.number not in paired:
+                pairs[place] = origin.number
+                paired.add(origin.number)
+        return pairs
+
+    def in_place(self, batched: Flags) -> InPlace:
+        """Returns the pairs of `overwritten` that the code has to know of: of vectors along arrays, which writes what
+        it makes of such an input where it lies.
+        """
+        return tuple(self.overwritten(batched).items()) if self.arrays else ()
 
     def batched_function(self, lanes: tuple[int, ...], batched: Flags) -> Any:
         """Returns the function over all axes of lanes, in plain JAX."""

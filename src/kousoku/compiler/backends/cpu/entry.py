@@ -17,10 +17,10 @@ from ...codegen.emitter import Emitter
 from ...codegen.memory import Buffer, stored_type
 from ...codegen.operand import LLVM_TYPES, Operand, element_bytes, int_constant
 from ...codegen.value import Registers, Stored, Value
-from ...ir import Graph, Var
+from ...ir import Atom, Graph, Var
 from ...llvm.target import Target
 from ...lowering import ARRAY_RULES, RULES
-from ..backend import KernelModule
+from ..backend import InPlace, KernelModule
 from .collectives import Rendezvous
 from .frame import frame
 from .transposition import buffer_to_lanes, lanes_to_buffer
@@ -29,7 +29,9 @@ SHUFFLED = 8
 NAME = "kousoku_kernel"
 
 
-def emit_module(graph: Graph, lanes: int, batched: Sequence[bool], target: Target, arrays: bool) -> KernelModule:
+def emit_module(
+    graph: Graph, lanes: int, batched: Sequence[bool], target: Target, arrays: bool, in_place: InPlace = ()
+) -> KernelModule:
     """Writes the function `void (ptr inputs, ptr outputs, i64 begin, i64 end)` for lanes in [begin, end).
 
     One in which devices meet has one more argument, `ptr rendezvous`.
@@ -40,9 +42,10 @@ def emit_module(graph: Graph, lanes: int, batched: Sequence[bool], target: Targe
         batched: which inputs have a leading axis of lanes; the others are shared.
         target: the processor, whose attributes the function gets.
         arrays: whether vectors lie along arrays, a lane at a time.
+        in_place: each lane's. Code of gangs need not know them: it reads all inputs before it writes.
     """
     if arrays:
-        writer: _Entry = _ArrayEntry(graph, batched, ArrayEmitter(Builder(target.lanes), ARRAY_RULES))
+        writer: _Entry = _ArrayEntry(graph, batched, ArrayEmitter(Builder(target.lanes), ARRAY_RULES), in_place)
     else:
         emitter = Emitter(Builder(lanes, target.rare_convention), RULES)
         writer = (_ScalarEntry if lanes == 1 else _GangEntry)(graph, batched, emitter)
@@ -60,9 +63,10 @@ def emit_module(graph: Graph, lanes: int, batched: Sequence[bool], target: Targe
 class _Entry(ABC):
     """The part that all forms of entry code share."""
 
-    def __init__(self, graph: Graph, batched: Sequence[bool], emitter: Emitter) -> None:
+    def __init__(self, graph: Graph, batched: Sequence[bool], emitter: Emitter, in_place: InPlace = ()) -> None:
         self.graph, self.batched = graph, batched
         self.k, self.b = emitter, emitter.b
+        self.result_in = {result: given for given, result in in_place}
 
     @abstractmethod
     def write(self) -> list[str]:
@@ -75,13 +79,19 @@ class _Entry(ABC):
         return b.define("ptr", False, f"load ptr, ptr {slot.text}").text
 
     def shared(self, v: Var, pointer: str) -> Value:
-        """Returns an input that all lanes share: small ones are read now, large ones where they lie."""
-        buffer = Buffer(pointer, LLVM_TYPES[v.dtype.name], v.size, False, "input")
-        stored = self.k.memory.stored(buffer, v.shape, v.dtype)
-        if v.size > self.k.unroll:
+        """Returns an input that all lanes share."""
+        return self.read(self.outer(v, pointer, "input"))
+
+    def outer(self, v: Atom, pointer: str, region: object) -> Stored:
+        """Returns the caller's memory of an input or a result; `region` as of `Buffer`."""
+        return self.k.memory.stored(Buffer(pointer, LLVM_TYPES[v.dtype.name], v.size, False, region), v.shape, v.dtype)
+
+    def read(self, stored: Stored) -> Value:
+        """Returns an input: small ones are read now, large ones where they lie."""
+        if stored.size > self.k.unroll:
             return stored
-        elements = [stored.at(p) for p in ix.all_indices(v.shape)]
-        return Registers(v.shape, v.dtype, self.k.memory, elements)
+        elements = [stored.at(p) for p in ix.all_indices(stored.shape)]
+        return Registers(stored.shape, stored.dtype, self.k.memory, elements)
 
     def base(self, pointer: str, first: Operand, size: int, kind: str) -> str:
         """Returns the address of a lane's first element."""
@@ -113,11 +123,19 @@ class _ScalarEntry(_Entry):
             self.base(p, number, v.size, stored_type(LLVM_TYPES[v.dtype.name])) if batched else p
             for v, p, batched in zip(self.graph.inputs, inputs, self.batched, strict=True)
         ]
-        args = [self.shared(v, p) for v, p in zip(self.graph.inputs, own, strict=True)]
-        for value, pointer in zip(self.k.run(self.graph, args), outputs, strict=True):
-            place = self.base(pointer, number, value.size, stored_type(value.type))
-            buffer = Buffer(place, value.type, value.size, False, "output")
-            self.k.write(self.k.memory.stored(buffer, value.shape, value.dtype), value)
+        k, overwritten = self.k, self.result_in.values()
+        regions = [k.memory.region if i in overwritten else "input" for i in range(len(own))]
+        given = [self.outer(*each) for each in zip(self.graph.inputs, own, regions, strict=True)]
+        results = k.run(self.graph, [self.read(stored) for stored in given])
+        moves: list[tuple[Stored, Value, Operand | None]] = []
+        for i, (v, value, pointer) in enumerate(zip(self.graph.outputs, results, outputs, strict=True)):
+            if i not in self.result_in:
+                k.write(self.outer(v, self.base(pointer, number, v.size, stored_type(value.type)), "output"), value)
+                continue
+            target = given[self.result_in[i]]
+            if not (isinstance(value, Stored) and value.buffer is target.buffer and value.whole):
+                moves.append((target, value, None))
+        k.write_all(moves)
 
 
 class _ArrayEntry(_ScalarEntry):
