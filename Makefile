@@ -14,7 +14,7 @@ PIP_INSTALL := $(PIP) install --no-compile --constraint constraints.txt
 UV_INSTALL := ! $(PIP) config list | grep -Eq '[.](index-url|no-index)=' && \
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt
 
-.PHONY: help demo test test-full test-durations test-peers bench bench-ppo lint style layers types format viewer clean
+.PHONY: help demo test test-full test-durations test-lowest test-peers bench bench-ppo lint style layers types format viewer clean
 
 help: ## print these targets
 	@echo "usage: make TARGET [PYTHON=python3.13]"
@@ -33,6 +33,11 @@ test-full: $(VENV)/.installed-test ## run the heavier checks too, more examples,
 
 test-durations: $(VENV)/.installed-test ## run tests one at a time; those that take long for no reason told fail
 	KOUSOKU_TEST_SECONDS=3 $(BIN)/python -m pytest -p no:xdist -m "not full" --durations 30
+
+test-lowest: $(VENV)/bin/python ## train with the oldest libraries that pyproject.toml allows
+	rm -rf .venv-lowest && $(PYTHON) -m venv .venv-lowest
+	$(BIN)/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --editable .
+	.venv-lowest/bin/python tools/short_runs.py
 
 test-peers: $(VENV)/.installed-peers ## run other libraries' environments in the kernel, and compare with distrax
 	$(BIN)/python -c 'import brax, bsuite, distrax, dm_env, gymnax, minatar'

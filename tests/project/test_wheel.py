@@ -23,6 +23,8 @@ def wheel(tmp_path_factory):
 def test_the_wheel_holds_the_whole_library_and_nothing_beside_it(wheel):
     names = {pathlib.PurePosixPath(name) for name in zipfile.ZipFile(wheel).namelist()}
     assert {name.parts[0] for name in names if not name.parts[0].endswith(".dist-info")} == {"kousoku"}
+    licences = {name.name for name in names if "licenses" in name.parts}
+    assert licences == {"LICENSE", "LICENSES"}, "ours, and those of what the pages' scripts contain"
     ours = {path.relative_to(ROOT / "src") for path in (ROOT / "src" / "kousoku").rglob("*.py")}
     assert ours <= {pathlib.Path(name) for name in names}
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,10 @@ def test_a_script_names_the_licences_of_what_it_contains_and_contains_no_more(na
     notice = asset(name)[: 1500 * len(contained)]
     assert notice.count("MIT License") == len(contained)
     assert all(holder in notice for holder in contained)
+    licences = re.findall(r"/\*\nThis script contains .*?:\n\n(.*?)\n\*/", notice, re.DOTALL)
+    with_the_wheel = (VIEWER / "LICENSES").read_text(encoding="utf-8")
+    assert len(licences) == len(contained)
+    assert all(licence in with_the_wheel for licence in licences)
     assert not any(library in asset(name) for library in left_out)
 
 
