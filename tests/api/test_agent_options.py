@@ -7,7 +7,7 @@ from pathlib import Path
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from fresh_process import without_types_checked
+from fresh_process import check_refusals, without_types_checked
 
 import kousoku as ks
 from kousoku.agents import AGENTS
@@ -17,6 +17,7 @@ from kousoku.cli import COMMANDS, main
 from kousoku.cli.completion import _options as command_options
 from kousoku.cli.made_by_id import agent_options, env_options
 from kousoku.cli.options import Option, described, literal, parse
+from kousoku.cli.train import _hyper_parameters
 from kousoku.core.errors import ConfigError
 from kousoku.envs import ENVS
 from kousoku.nn import ACTIVATIONS, INITIALISERS, NETWORK_CONFIGS, ActorCriticConfig
@@ -72,6 +73,42 @@ def test_an_option_of_the_agent_is_an_argument():
     assert json.loads(Path("run/config.json").read_text())["agent"]["learning_rate"] == 0.5
     longer = ks.resume("run", steps=800)
     assert (longer.q_values == at_once.q_values).all()
+
+
+NO_FILE = "there is no such file; give a kousoku.Dataset"
+NO_SCHEDULES = [
+    ("bc", "dataset", "minari:x/y-v0", NO_FILE),
+    ("bc", "dataset", "linear:0:1:5", NO_FILE),
+    ("evosax", "strategy", "a:b", ""),
+    ("ppo", "gae_lambda", "linear:0:1:5", "use a number"),
+]
+
+
+@pytest.mark.parametrize(("agent", "name", "text", "told"), NO_SCHEDULES)
+def test_what_cannot_be_a_schedule_is_not_told_how_to_write_one(agent, name, text, told, capsys):
+    flag = f"--{name.replace('_', '-')}"
+    assert main(["train", agent, "CartPole-v1", "--steps", "300", "--out", "", flag, text]) == 2
+    said = capsys.readouterr().err
+    assert f"got {text!r}; {told}" in said
+    assert "linear:START" not in said
+
+
+def test_nor_is_it_in_python():
+    cases = {"('bc', dataset='a:b')": NO_FILE, "('ppo', gae_lambda='linear:0:1:5')": "got 'linear:0:1:5'; use a number"}
+    cases["('ppo', activation='a:b')"] = "got 'a:b'; use one of 'tanh'"
+    check_refusals({f"make_agent{call}": told for call, told in cases.items()}, "from kousoku import make_agent")
+
+
+def test_data_sets_in_folders_with_colons_are_no_schedules_to_sweep(capsys):
+    assert main(["sweep", "bc", "CartPole-v1", "--dataset", "a:b/data,minari:x"]) == 2
+    assert "--dataset: got 'a:b/data'; a data set cannot be swept" in capsys.readouterr().err
+
+
+def test_a_list_of_pairs_may_have_commas():
+    """The field is one, though what makes the agent takes anything for it."""
+    options = agent_options("evosax", Preset())
+    read = _hyper_parameters(options, {"strategy_params": '[["crossover_rate",0.5],["beta",1]]'}, sweep=False)
+    assert read == ({"strategy_params": [["crossover_rate", 0.5], ["beta", 1]]}, {})
 
 
 def test_both_ways_to_give_options_make_the_same_agent(trained):

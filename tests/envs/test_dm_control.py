@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +27,7 @@ from kousoku.envs import ENVS
 from kousoku.envs.dm_control import SuiteState, tolerance
 from kousoku.envs.dm_control.cartpole import SuiteCartpole
 from kousoku.envs.dm_control.hopper import SuiteHopper
+from kousoku.envs.dm_control.models import install_command
 from kousoku.envs.dm_control.pendulum import SuitePendulum
 from kousoku.envs.dm_control.reacher import SuiteReacher
 from kousoku.envs.dm_control.swimmer import SuiteSwimmer
@@ -262,8 +264,13 @@ def test_a_package_that_is_missing_is_named() -> None:
     assert ENVS.is_installed("Hopper-v5")
     with pytest.raises(ConfigError) as caught:
         ks.make("dm_control/walker-walk-v0")
-    told = "it needs dm_control, which has its file: pip install -U 'kousoku[dm-control]'"
+    told = f"it needs dm_control, which has its file: {install_command(sys.version_info[:2])}"
     assert str(caught.value) == f"domain of dm_control: got 'walker'; {told}"
+
+
+def test_where_what_the_package_asks_for_cannot_be_installed_it_is_installed_alone() -> None:
+    assert install_command((3, 12)) == "pip install -U 'kousoku[dm-control]'"
+    assert install_command((3, 13)) == install_command((3, 14)) == "pip install -U --no-deps dm-control"
 
 
 @pytest.mark.usefixtures("no_package")

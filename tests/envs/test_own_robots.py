@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import mujoco
 import numpy as np
 import pytest
+from fresh_process import check_refusals
 
 import kousoku as ks
 from kousoku.core.errors import ConfigError
@@ -127,6 +128,83 @@ def test_an_outcome_takes_plain_numbers(reward: Any, terminated: Any) -> None:
     assert not timestep.info.diverged
 
 
+# ---- what the task returns
+
+
+class Silent(eqx.Module):
+    speed: Any = 0.0
+
+
+class Told(eqx.Module):
+    diverged: Any = None
+    words: Any = 0.0
+
+
+def outcome_of(info: Any) -> Any:
+    return lambda self, move: StepOutcome(move.after.qpos[0], move.after.qpos[0] > 1.0, info)
+
+
+VECTOR, INFO = (
+    "return one vector",
+    "give RobotInfo(), or an eqx.Module of your own with a field `diverged: Any = False`",
+)
+START = Start(jnp.zeros(2, jnp.float32), jnp.zeros(2, jnp.float32))
+NOT_RETURNED: list[tuple[str, Any, str]] = [
+    ("start", lambda self, key: (START.qpos, START.qvel), "start: got 'tuple'; return a Start(qpos, qvel)"),
+    (
+        "start",
+        lambda self, key: Start(jnp.zeros(3), START.qvel),
+        "start.qpos: got 'shape [3]'; this model takes 2 numbers",
+    ),
+    (
+        "start",
+        lambda self, key: Start(START.qpos, jnp.zeros(1)),
+        "start.qvel: got 'shape [1]'; this model takes 2 numbers",
+    ),
+    ("measure", lambda self, world: world.xpos("shin"), "measure: got 'shape [3]'; return a Measured(now, kept)"),
+    ("observe", lambda self, physics, measured: {"qpos": physics.qpos}, f"observe: got 'dict'; {VECTOR}"),
+    ("observe", lambda self, physics, measured: [*physics.qpos], f"observe: got 'list'; {VECTOR}"),
+    ("observe", lambda self, physics, measured: physics.qpos[None], f"observe: got 'shape [1, 2]'; {VECTOR}"),
+    ("observe", lambda self, physics, measured: physics.qpos[0], f"observe: got 'float32'; {VECTOR}"),
+    ("outcome", lambda self, move: (0.0, False), "outcome: got 'tuple'; return a StepOutcome("),
+    ("outcome", outcome_of({"a": 1.0}), f"outcome.info: got 'dict'; it has no flag `diverged`: {INFO}"),
+    ("outcome", outcome_of(Silent()), f"outcome.info: got 'Silent'; it has no flag `diverged`: {INFO}"),
+    ("outcome", outcome_of(Told()), f"outcome.info.diverged: got 'NoneType'; it is no field to fill in: {INFO}"),
+    ("outcome", outcome_of(Told(False, "fast")), f"outcome.info.words: got 'str'; give numbers; {INFO}"),
+]
+
+
+@pytest.mark.parametrize(("method", "returns", "told"), NOT_RETURNED)
+def test_what_a_task_may_not_return_is_named(method: str, returns: Any, told: str) -> None:
+    env = type("Mine", (Leg,), {method: returns})()
+    with pytest.raises(ConfigError) as caught:
+        jax.eval_shape(lambda key: env.step(key, env.reset(key)[0], jnp.zeros(1, jnp.float32)), KEY)
+    assert str(caught.value).startswith(told)
+    assert "\n" not in str(caught.value)
+
+
+def test_plain_numbers_where_arrays_belong_are_named() -> None:
+    cases = {
+        "Start([0.0] * 9, zeros)": "start.qpos: got 'list'; give an array of 9 numbers: jnp.array(..., jnp.float32)",
+        "Start(zeros, 0.0)": "start.qvel: got 'float'; give an array of 9 numbers",
+        "Start(zeros, zeros, [1.0])": "start.numbers: got 'list'; give a dict of arrays, by the names",
+        "StepOutcome(jnp.ones(1), False, RobotInfo())": "outcome.reward: got 'shape [1]'; give one number",
+        "StepOutcome(None, False, RobotInfo())": "outcome.reward: got 'NoneType'; give one number",
+        "StepOutcome(1.0, jnp.ones(()), RobotInfo())": "outcome.terminated: got 'float32'; give one flag",
+    }
+    setup = """
+import jax, jax.numpy as jnp
+from kousoku.envs.locomotion import RobotInfo, Start, StepOutcome
+from kousoku.envs.locomotion.task_checks import check_outcome, check_start
+zeros = jnp.zeros(9)
+def check(of):
+    if isinstance(of, Start):
+        return check_start(of.qpos, of.qvel, of.numbers, 9, 9)
+    return check_outcome(of.reward, of.terminated, of.info)
+"""
+    check_refusals({f"check({of})": told for of, told in cases.items()}, setup)
+
+
 # ---- files
 
 
@@ -142,7 +220,8 @@ def test_a_path_is_a_file_also_where_gymnasium_has_one_of_its_name(
             assert dict(env.model.names)["body"] == ("world", "thigh", "shin")
             assert Leg(xml_file=env.xml_file) == env, "its own path makes it again"
     for name in ("hopper.xml", "", "robots"):
-        with pytest.raises(ConfigError, match=r"^xml_file: got .*there is no such file"):
+        by_name = r"is given by its name alone, such as ant\.xml$"
+        with pytest.raises(ConfigError, match=rf"^xml_file: got .*there is no such file; .*{by_name}"):
             Leg(xml_file=Path(name))
     assert Leg(xml_file="ant.xml").model.nu == 8
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -1,5 +1,7 @@
 """What is refused of environments on the host, each in one line that says what would do."""
 
+import importlib
+import sys
 import threading
 
 import gymnasium
@@ -112,6 +114,23 @@ def test_ids_that_gymnasium_does_not_know_and_what_it_misses():
     assert "gymnasium:NoSuch-v0" in refused(ks.make, "gymnasium:NoSuch-v0")
     assert "workers" in refused(ks.make, "gymnasium:CartPole-v1", workers=-1)
     assert "unexpected keyword argument 'gravityy'" in refused(ks.make, "gymnasium:CartPole-v1", gravityy=1)
+
+
+def test_what_a_missing_module_is_installed_with_is_told(monkeypatch):
+    """Gymnasium's robots import glfw; `None` in the place of a module is Python's way to have none."""
+    for name in [each for each in sys.modules if each.startswith("gymnasium.envs.mujoco")]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in ("glfw", "cv2"):
+        monkeypatch.setitem(sys.modules, name, None)
+    robots = "; pip install 'gymnasium[mujoco]'"
+    assert refused(ks.make, "gymnasium:Ant-v5").endswith(f"{robots}, or use our own 'Ant-v5'")
+    assert refused(ks.from_gymnasium, lambda: gymnasium.make("Ant-v5")).endswith(robots)
+    assert refused(ks.from_gymnasium, lambda: importlib.import_module("cv2")).endswith("; pip install opencv-python")
+    assert refused(ks.from_gymnasium, lambda: importlib.import_module("no_such.at_all")).endswith(
+        "; pip install no_such"
+    )
+    assert "pip install" not in refused(ks.from_gymnasium, lambda: importlib.import_module("kousoku.no_such_one"))
+    assert "pip install" not in refused(ks.from_gymnasium, lambda: gymnasium.make("no_such_one:Ant-v5"))
 
 
 _METHODS = dict.fromkeys(("reset", "step", "observation_spec"), print)

@@ -242,6 +242,26 @@ def test_of_several_elements_on_a_line_the_one_with_the_unknown_name_is_blamed()
     assert told.startswith("line 2, <motor>: got \"<motor joint='c'>\"; unknown transmission target 'c'")
 
 
+MISTYPED = {
+    "<geom name='capsul' size='.1'/><geom type='capsul' size='.1'/>": "<geom>: got \"<geom type='capsul' size='.1'>\"; "
+        "no type 'capsul': did you mean capsule? there may be plane, ",
+    "<geom name='g' size='.1'/><geom name='capsul' type='capsul' size='.1'/>": "<geom name='capsul'>: got \"<geom name="
+        "'capsul' type='capsul' size='.1'>\"; no type 'capsul': did you mean capsule? ",
+    "<geom name='g' size='.1'/><geom type=' cap  sule ' size='.1'/>": "<geom>: got \"<geom type=' cap sule ' size='.1'"
+        ">\"; no type 'cap sule': did you mean capsule? ",
+    "<joint name='a'/><joint name='b' range='0'/><geom size='.1'/>": "<joint name='b'>: got \"<joint name='b' range="
+        "'0'>\"; attribute 'range' does not have enough data",
+    "<geom name='g' size='.1'/><geom type='cap&apos;sul' size='.1'/>": ": got 'one of <geom name=\\'g\\' size=\\'.1"
+        "\\'>, <geom type=\"cap\\'s...; no 'cap': look it up in MuJoCo's XML reference",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", MISTYPED)
+def test_of_several_elements_on_a_line_the_one_with_the_mistyped_keyword_or_number_is_blamed(body):
+    told = refusal(f"<mujoco><worldbody><body>{body}</body></worldbody></mujoco>").removeprefix("line 1").lstrip(", ")
+    assert told.startswith(MISTYPED[body])
+
+
 @pytest.mark.parametrize(
     ("asset", "file"),
     [

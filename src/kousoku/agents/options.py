@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import equinox as eqx
@@ -30,6 +31,8 @@ from .ids import AgentId
 
 REFUSED_LATER = ("policy", "recurrent")
 """Options that an agent refuses with its reason when it is to begin, as that may depend on the environment."""
+_SCHEDULE = re.compile(r"Schedule|Callable|\bAny\b")
+"""What stands in a type whose values may be schedules: its name, what it stands for, or anything."""
 
 
 def make_agent(id: AgentId | str, **options: Any) -> Agent:
@@ -48,10 +51,11 @@ def make_agent(id: AgentId | str, **options: Any) -> Agent:
         >>> make_agent("q_learning", learning_rate=0.5, epsilon=0.2).exploration.epsilon
         0.2
     """
-    known = AGENTS.options(id)
-    given = in_our_names(options, option_names(id))
-    own = {name: _whole(known[name], _parsed(name, value)) for name, value in given.items() if name in known}
-    nested = {name: _parsed(name, value) for name, value in given.items() if name not in known}
+    known, types = AGENTS.options(id), option_types(id)
+    given = in_our_names(options, list(types))
+    read = {name: _parsed(name, value, types.get(name, inspect.Parameter.empty)) for name, value in given.items()}
+    own = {name: _whole(known[name], value) for name, value in read.items() if name in known}
+    nested = {name: value for name, value in read.items() if name not in known}
     if "exploration" in known:
         own["exploration"] = _exploration(id, own.get("exploration", known["exploration"].default), nested, known)
     elif "network" in known:
@@ -72,11 +76,23 @@ def option_names(id: str) -> list[str]:
     Raises:
         ConfigError: for an unknown id.
     """
-    known = AGENTS.options(id)
+    return list(option_types(id))
+
+
+def option_types(id: str) -> dict[str, Any]:
+    """Returns {name: what stands for its type} of `option_names`; of one without a type what `inspect` has for that.
+
+    Raises:
+        ConfigError: for an unknown id.
+    """
+    known, made = AGENTS.options(id), AGENTS.factory(id)
     nested: list[Any] = list(EXPLORATIONS.values()) if "exploration" in known else []
     if "network" in known and isinstance(known["network"].default, NETWORK_CONFIGS):
         nested.append(known["network"].default)
-    return [*known, *(field.name for each in nested for field in _fields(each))]
+    # The arguments of a class have the types that its converters take, which is any; its fields have their own.
+    fields = {field.name: field.type for field in _fields(made)} if dataclasses.is_dataclass(made) else {}
+    own = {name: fields.get(name, parameter.annotation) for name, parameter in known.items()}
+    return own | {field.name: field.type for each in nested for field in _fields(each) if field.name not in own}
 
 
 def used_options(id: str) -> list[str]:
@@ -224,11 +240,12 @@ def _networks(agent: Agent) -> list[Any]:
     return [value for value in values if isinstance(value, NETWORK_CONFIGS)]
 
 
-def _parsed(name: str, value: Any) -> Any:
-    """Returns the schedule of a text, a number of Python's for one of NumPy's, and anything else as it is."""
+def _parsed(name: str, value: Any, annotation: Any) -> Any:
+    """Returns the schedule of a text, where one may be; a number of Python's for one of NumPy's; all else as it is."""
     if isinstance(value, np.generic):
         return value.item()
-    return parse_schedule(name, value) if isinstance(value, str) and is_schedule(value) else value
+    scheduled = isinstance(value, str) and may_be_scheduled(annotation) and is_schedule(value)
+    return parse_schedule(name, value) if scheduled else value
 
 
 def _whole(parameter: inspect.Parameter, value: Any) -> Any:
@@ -237,8 +254,18 @@ def _whole(parameter: inspect.Parameter, value: Any) -> Any:
     return int(value) if counts and isinstance(value, float) and value.is_integer() else value
 
 
+def may_be_scheduled(annotation: Any) -> bool:
+    """Returns whether a hyper-parameter may be a schedule: where its type says so or may be any, or it has none.
+
+    Examples:
+        >>> may_be_scheduled("ScalarOrSchedule"), may_be_scheduled(inspect.Parameter.empty), may_be_scheduled("str")
+        (True, True, False)
+    """
+    return annotation is inspect.Parameter.empty or _SCHEDULE.search(str(annotation)) is not None
+
+
 def is_schedule(text: str) -> bool:
-    """Returns whether a text is meant as a schedule: not if it names a data set's file, which may be on a disk C:."""
+    """Returns whether a text in a number's place is meant as a schedule: not if it names a data set's file."""
     return ":" in text and not text.endswith(SUFFIX)
 
 
@@ -279,6 +306,21 @@ def _described(value: Any) -> Any:
     if is_number(value) or eqx.is_array(value):
         return float(value)
     return {"function": getattr(value, "__qualname__", repr(type(value)))}
+
+
+def untold(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yields of an agent the parts that `describe` tells nothing of but a name, with the field that each is in.
+
+    Such are functions, and objects of a person's own.
+    """
+    if isinstance(value, tuple):
+        for i, part in enumerate(value):
+            yield from untold(part, f"{name}[{i}]")
+    elif not name or isinstance(value, _parts()):
+        for field in _fields(value):
+            yield from untold(getattr(value, field.name), f"{name}.{field.name}".lstrip("."))
+    elif "function" in (told if isinstance(told := _described(value), dict) else {}):
+        yield name, value
 
 
 def _rebuilt(name: str, value: Any) -> Any:

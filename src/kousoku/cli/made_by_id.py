@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from ..agents import AGENTS
 from ..agents.exploration import EXPLORATIONS
-from ..agents.options import used_options
+from ..agents.options import may_be_scheduled, option_types, used_options
 from ..core.errors import ConfigError, is_number
 from ..core.sweep_names import ENV_PREFIX, env_name
 from ..envs import ENVS
 from ..training.presets import Preset
 from .maps import map_text
 from .options import THOUSANDS, Option, as_typed, described, literal, numbers
-
-_SCHEDULE = re.compile("Schedule|Callable")
-"""What stands in a type whose values may be schedules: its name, or what it stands for."""
 
 
 def agent_options(id: str, preset: Preset) -> list[Option]:
@@ -29,7 +25,7 @@ def agent_options(id: str, preset: Preset) -> list[Option]:
         id: of the agent.
         preset: what its options are by default on an environment; an empty one for the agent's own defaults.
     """
-    said = described(AGENTS.factory(id))
+    said, types = described(AGENTS.factory(id)), option_types(id)
     options = []
     for name, parameter in AGENTS.options(id).items():
         if name == "exploration":
@@ -37,8 +33,8 @@ def agent_options(id: str, preset: Preset) -> list[Option]:
         elif name == "network":
             options += _network_options(parameter.default)
         else:
-            told, kind = said.get(name, f"hyper-parameter of {id}"), parameter.annotation
-            options.append(_hyper_parameter(name, parameter.default, told, kind))
+            told = said.get(name, f"hyper-parameter of {id}")
+            options.append(_hyper_parameter(name, parameter.default, told, types[name]))
     used = used_options(id)
     return [
         dataclasses.replace(option, preset=_preset_text(preset, option.name), hidden=option.name not in used)
@@ -74,13 +70,9 @@ def _network_options(default: Any) -> list[Option]:
 
 
 def _hyper_parameter(name: str, default: Any, told: str, annotation: Any, metavar: str = "VALUE") -> Option:
-    """Returns the option of a hyper-parameter: of several numbers where its type is a tuple, as the widths of layers.
-
-    It may be a schedule where its type says so, or where it has none.
-    """
-    kind = "" if annotation is inspect.Parameter.empty else str(annotation)
-    scheduled = not kind or _SCHEDULE.search(kind) is not None
-    return Option(name, default, metavar, told, several="tuple" in kind, scheduled=scheduled)
+    """Returns the option of a hyper-parameter: of several numbers where its type is a tuple, such as layers' widths."""
+    several = "tuple" in str(annotation)
+    return Option(name, default, metavar, told, several=several, scheduled=may_be_scheduled(annotation))
 
 
 def env_options(id: str) -> list[Option]:

@@ -428,7 +428,8 @@ def hyper_parameter(field: str, text: str, like: Any, scheduled: bool = True) ->
         field: what it is called.
         text: the value.
         like: the default.
-        scheduled: whether it may be a schedule: then a word in its place is told how to write one.
+        scheduled: whether it may be a schedule: then a word in its place is told how to write one. Where not, colons
+            are a part of the text.
 
     Examples:
         >>> hyper_parameter("update_ratio", "1/16", 1.0), hyper_parameter("learning_rate", "3e-4", 1e-3)
@@ -436,7 +437,7 @@ def hyper_parameter(field: str, text: str, like: Any, scheduled: bool = True) ->
     """
     if text.lower() in NONE and not isinstance(like, tuple):
         return None
-    if is_schedule(text) or (scheduled and isinstance(like, float) and text.isalpha()):
+    if scheduled and (is_schedule(text) or (isinstance(like, float) and text.isalpha())):
         return parse_schedule(field, text)
     if is_number(like) and (fraction := FRACTION.fullmatch(text)):
         return int(fraction[1]) / int(fraction[2])

@@ -133,24 +133,24 @@ def _hyper_parameters(
             like = option.default if isinstance(option.default, tuple) or not option.several else []
             one[option.name] = hyper_parameter(option.flag, text, like, option.scheduled)
         elif sweep:
-            _check_numbers_alone(option.flag, text)
+            _check_numbers_alone(option, text)
             lists[option.name] = numbers(option.flag, text)
         else:
             raise ConfigError(option.flag, text, "give one value, without a comma; `kousoku sweep` takes lists")
     return one, lists
 
 
-def _check_numbers_alone(flag: str, text: str) -> None:
+def _check_numbers_alone(option: Option, text: str) -> None:
     """Refuses a schedule, or a data set, among the values of a sweep.
 
     Raises:
         ConfigError: naming it.
     """
     for part in text.split(","):
-        if is_schedule(part):
-            raise ConfigError(flag, part, "schedules cannot be swept, only numbers; give each a run of its own")
-        if part.endswith(SUFFIX):
-            raise ConfigError(flag, part, "a data set cannot be swept, only numbers; give each a run of its own")
+        if option.scheduled and is_schedule(part):
+            raise ConfigError(option.flag, part, "schedules cannot be swept, only numbers; give each a run of its own")
+        if part.endswith(SUFFIX) or option.name == "dataset":
+            raise ConfigError(option.flag, part, "a data set cannot be swept, only numbers; give each a run of its own")
 
 
 def _resume(words: Sequence[str]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,21 @@ from ...physics import Model, load
 from ...physics.mjcf.compiler import captured_warnings, mujoco
 
 DOMAIN = "domain of dm_control"
-INSTALL = "pip install -U 'kousoku[dm-control]'"
 GROUND = ".15 .25 .35 1"
 """The mean colour of the package's chequered ground, as pictures have no textures."""
 
 Edit = Callable[[ElementTree.Element], None]
+
+
+def install_command(python: tuple[int, ...]) -> str:
+    """Returns what installs the package for a version of Python.
+
+    From 3.13 on labmaze, which it asks for, has no wheels. Files that are only read need none of what it asks for.
+    """
+    return "pip install -U 'kousoku[dm-control]'" if python < (3, 13) else "pip install -U --no-deps dm-control"
+
+
+INSTALL = install_command(sys.version_info[:2])
 
 
 def suite_model(domain: str, edit: Edit | None = None) -> Model:

@@ -51,7 +51,7 @@ def located(xml_file: str) -> Path:
     path = Path(xml_file).expanduser()
     if path.is_absolute() or xml_file.startswith(".") or path.name != xml_file:
         if not path.is_file():
-            packaged = "; one that comes with Gymnasium is named by text, not by a path"
+            packaged = "; one that comes with Gymnasium is given by its name alone, such as ant.xml"
             raise ConfigError("xml_file", xml_file, f"there is no such file; give an MJCF file, or its text{packaged}")
         return path
     if (OWN / xml_file).is_file():

@@ -21,6 +21,7 @@ from ..divergence import has_diverged
 from ..timesteps import first_timestep, never
 from .files import robot
 from .mechanism import MechanismEnv
+from .task_checks import check_observation, check_outcome, check_start, checked
 from .world import Still, World
 
 
@@ -190,14 +191,14 @@ class Robot(MechanismEnv):
 
 @kernel
 def _reset(env: Robot, key: PRNGKeyArray) -> tuple[RobotState, Timestep]:
-    start = env.start(key)
+    start = _start(env, key)
     dtype = jnp.result_type(start.qpos)
     given = env.model.with_numbers(**start.numbers).varied
     numbers = {name: of_dtype(given[name], dtype) for name in start.numbers}
     model = env.model.with_numbers(**numbers)
     physics = at_rest(model, start.qpos, start.qvel)
-    measured = env.measure(World(model, Still(model, physics), dtype))
-    return RobotState(physics, measured.kept, numbers), first_timestep(env.observe(physics, measured))
+    measured = _measure(env, World(model, Still(model, physics), dtype))
+    return RobotState(physics, measured.kept, numbers), first_timestep(_observe(env, physics, measured))
 
 
 @kernel
@@ -206,10 +207,10 @@ def _step(env: Robot, state: RobotState, action: Float[Array, " nu"]) -> tuple[R
     model = env.model.with_numbers(**state.numbers)
     action = action.reshape((model.nu,)).astype(dtype)
     after, measured = simulate(
-        model, before, action, env.frame_skip, lambda forward: env.measure(World(model, forward, dtype))
+        model, before, action, env.frame_skip, lambda forward: _measure(env, World(model, forward, dtype))
     )
-    obs = env.observe(after, measured)
-    outcome = env.outcome(Move(before, after, action, state.kept, measured))
+    obs = _observe(env, after, measured)
+    outcome = _outcome(env, Move(before, after, action, state.kept, measured))
     diverged = has_diverged((after.qpos, after.qvel, measured, action))
 
     physics, kept = select(diverged, (before, state.kept), (after, measured.kept))
@@ -218,6 +219,29 @@ def _step(env: Robot, state: RobotState, action: Float[Array, " nu"]) -> tuple[R
     info = eqx.tree_at(lambda i: i.diverged, info, diverged)
     timestep = Timestep(obs, reward, outcome.terminated | diverged, never(), info)
     return RobotState(physics, kept, state.numbers), timestep
+
+
+# ---- what the task returns, which is looked at while it is traced
+
+
+def _start(env: Robot, key: PRNGKeyArray) -> Start:
+    start = checked("start", env.start(key), Start, "return a Start(qpos, qvel); `noisy` makes one")
+    check_start(start.qpos, start.qvel, start.numbers, env.model.nq, env.model.nv)
+    return start
+
+
+def _measure(env: Robot, world: World) -> Measured:
+    return checked("measure", env.measure(world), Measured, "return a Measured(now, kept), or Measured() of nothing")
+
+
+def _observe(env: Robot, physics: State, measured: Measured) -> Array:
+    return check_observation(env.observe(physics, measured))
+
+
+def _outcome(env: Robot, move: Move) -> StepOutcome:
+    outcome = checked("outcome", env.outcome(move), StepOutcome, "return a StepOutcome(reward, terminated, info)")
+    check_outcome(outcome.reward, outcome.terminated, outcome.info)
+    return outcome
 
 
 def at_rest(model: Model, qpos: Float[Array, " nq"], qvel: Float[Array, " nv"]) -> State:

@@ -13,6 +13,8 @@ from gymnasium.envs.registration import EnvSpec
 
 from ...core.errors import ConfigError, check_count, error_text
 from ...core.host import HostEnv, HostVector
+from ...envs import ENVS
+from ..libraries import install_command
 from ..out.registration import NAMESPACE
 from .by_id import PIXELS, ById, register_installed
 from .from_envpool import is_pool
@@ -210,7 +212,15 @@ def _told(name: str, what: str, function: Callable[[], Any]) -> Any:
     except ConfigError:
         raise
     except Exception as error:  # others' code
-        raise ConfigError("env", name, f"it cannot be {what}: {error_text(error)}") from error
+        raise ConfigError("env", name, f"it cannot be {what}: {error_text(error)}{_remedy(name, error)}") from error
+
+
+def _remedy(name: str, error: Exception) -> str:
+    """Returns what to do where a package is missing: install it, or take our own of that id; "" where none is."""
+    install = install_command(error)
+    library, _, id = name.partition(":")
+    ours = f", or use our own {id!r}" if library == "gymnasium" and id in ENVS.ids() else ""
+    return f"; {install}{ours}" if install else ""
 
 
 def _name_of(made: Any) -> str:

@@ -259,5 +259,6 @@ def call(library: str, id: str, make: Any, options: dict[str, Any]) -> Any:
     try:
         return make(**options)
     except Exception as error:  # of any kind: a download that fails, an option that is unknown
-        fix = f"it cannot be made, the library says: {error_text(error)}"
+        install = libraries.install_command(error)
+        fix = f"it cannot be made, the library says: {error_text(error)}" + (f"; {install}" if install else "")
         raise ConfigError(f"{library}:{id}", options, fix) from error

@@ -153,9 +153,25 @@ def _likeliest(document: Document, said: str, name: str, line: int | None) -> li
     words = re.findall(r"\w+", said.replace("bodies", "body").replace("keyframe", "key"))
     scores = [(e.tag in words, e.tag != "mujoco") for e in here]
     likely = [e for e, score in zip(here, scores, strict=True) if score == max(scores)]
-    wrong, unknown = (re.search(rf"{what}'([^']*)'", said) for what in ("unrecognized attribute: ", "unknown .*?"))
-    naming = [e for e in likely if wrong and wrong[1] in e.attributes]
-    return naming or [e for e in here if unknown and unknown[1] in e.attributes.values()] or likely
+    attribute, keyword, unknown = (
+        re.search(rf"{what}'([^']*)'", said)
+        for what in (r"(?:unrecognized attribute:|\battribute) ", "invalid keyword: ", "unknown .*?")
+    )
+    naming = [e for e in likely if attribute and attribute[1] in e.attributes]
+    mistyped = [e for e in likely if keyword and _attributes_with(e, keyword[1])]
+    return naming or mistyped or [e for e in here if unknown and unknown[1] in e.attributes.values()] or likely
+
+
+def _attributes_with(element: Element, keyword: str) -> list[str]:
+    """Returns the attributes of an element that have this for a keyword, those first of which the words are known."""
+    may_be = [(name, value) for name, value in element.attributes.items() if name not in WORDS]
+    names = [name for name, value in may_be if " ".join(value.split()) == keyword.strip()]
+    return sorted(names, key=lambda name: not _keywords(element, name))
+
+
+def _keywords(element: Element, attribute: str) -> list[str]:
+    """Returns the words that an attribute takes, as far as they are known."""
+    return KEYWORDS.get((element.tag, attribute), KEYWORDS.get(("", attribute), []))
 
 
 def _with_what_would_do(document: Document, found: Element, said: str) -> str:
@@ -169,9 +185,8 @@ def _with_what_would_do(document: Document, found: Element, said: str) -> str:
             return f"no {unrecognized[1]} within <{parent}>: there may be {', '.join(known)}"
         return _suggest(unrecognized[1], known)
     if keyword := re.search(r"invalid keyword: '([^']*)'", said):
-        attribute = next((name for name, value in found.attributes.items() if value == keyword[1]), "")
-        words = KEYWORDS.get((found.tag, attribute), KEYWORDS.get(("", attribute), []))
-        return _suggest(f"{attribute} {keyword[1]!r}", words)
+        attribute = next(iter(_attributes_with(found, keyword[1])), "")
+        return _suggest(f"{attribute} {keyword[1].strip()!r}".lstrip(), _keywords(found, attribute))
     if unknown := re.search(r"unknown .*?'([^']*)'|'([^']*)' not found", said):
         names = {e.attributes.get("class" if e.tag == "default" else "name", "") for e in document.all_elements()}
         close = nearest(unknown[1] or unknown[2] or "", sorted(names - {""}), 1)
