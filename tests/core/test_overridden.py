@@ -23,6 +23,7 @@ from kousoku.core.env_shapes import check_shapes
 from kousoku.core.errors import ConfigError
 from kousoku.core.overridden import called_with, overridden
 from kousoku.core.wrapper import Wrapper
+from kousoku.envs.classic.cartpole import CartPole
 
 GRID = ks.gridworld("S..G")
 PROPERTY = "got 'a method'; write @property above it"
@@ -250,3 +251,41 @@ def test_fields_that_have_the_names_of_what_is_drawn_or_known_are_no_mistake():
 def test_nothing_of_the_librarys_own_is_looked_at(base):
     assert [name for name, _ in overridden(base, base) if name not in getattr(base, "__abstractvars__", ())] == []
     assert inspect.isabstract(base) or base is Wrapper
+
+
+def check_own_agent(agent):
+    check_agent(agent, GRID.spec)
+
+
+def check_strategy(strategy):
+    """Strategies check themselves when they are made."""
+
+
+FIELDS = [
+    (check_shapes, CartPole, {}, "time_limit", 50, "int | None"),
+    (check_own_agent, Usual, {}, "learns_from", ks.Rollouts(4, 4), "Any"),
+    (check_collector, ks.Rollouts, {"num_envs": 2, "num_steps": 4}, "num_steps", 8, "int"),
+    (check_strategy, OpenAIES, {}, "noise_std", 0.5, "ScalarOrSchedule"),
+]
+
+
+@pytest.mark.parametrize(
+    ("check", "base", "given", "name", "value", "kind"), FIELDS, ids=lambda x: getattr(x, "__name__", None)
+)
+def test_a_field_without_its_type_is_told_and_with_it_taken(check, base, given, name, value, kind):
+    wrong = own(base, **{name: value})
+    said = line(lambda: check(wrong(**given)))
+    assert f"{name} = {value}: " in said or f"Own.{name}: got {value}; " in said
+    stays = given.get(name, base.__dataclass_fields__[name].default)
+    assert f"it is a field: write `{name}: {kind} = ...`; without its type it stays {stays}" in said
+    for right in (
+        own(base, __annotations__={name: Any}, **{name: value}),
+        own(wrong, __annotations__={name: Any}, **{name: value}),
+    ):
+        made = right(**{key: x for key, x in given.items() if key != name})
+        assert getattr(made, name) == value
+        check(made)
+
+
+def test_what_belongs_to_the_class_needs_no_type():
+    assert own(OpenAIES, fewest=4)().fewest == 4

@@ -11,13 +11,14 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from .env import Drawable, Env, Finite
+from .env import Drawable, Env, EnvSpec, Finite
 from .env_leaves import DECIDES, deciding_numbers, is_traced, large_numbers, shaping_numbers, unhashable_leaves
 from .errors import ConfigError, error_line, shorten
 from .known_step import with_known_step
 from .ours import is_ours
-from .overridden import overridden
+from .overridden import overridden, untyped_fields
 from .own_line import own_line
 from .panel import check_panels
 from .spaces import LARGEST, Box, Dict, Discrete, MultiDiscrete, Space
@@ -96,6 +97,7 @@ def shape_problems(env: Env) -> Iterator[str]:
         yield problem
     if found:
         return
+    yield from _told_problems(env)
     key = jax.eval_shape(lambda: jax.random.key(0))
     try:
         begun = _traced("reset", env, _reset, key)
@@ -175,7 +177,11 @@ def space_problems(env: Env) -> Iterator[str]:
         except Exception as error:  # a property is the user's code
             yield f"{name}: {error_meaning(error)}"
     yield from unhashable_leaves(env)
-    limit = env.time_limit
+    try:
+        limit = env.time_limit
+    except Exception as error:  # likewise
+        yield f"time_limit: {error_meaning(error)}"
+        return
     if _is_method(limit):
         yield f"time_limit {METHOD}"
     elif limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= LARGEST):
@@ -184,8 +190,28 @@ def space_problems(env: Env) -> Iterator[str]:
         yield from shaping_numbers(env, "time_limit")
 
 
+def _told_problems(env: Env) -> Iterator[str]:
+    """Gives a line for a spec of one's own that is none or tells something else, and for a flag that is none."""
+    try:
+        flag, spec = env.records_info, env.spec
+    except Exception as error:  # a property is the user's code
+        yield f"spec, or records_info: {error_meaning(error)}"
+        return
+    if not isinstance(flag, bool | np.bool_):
+        yield f"records_info is {_in_words(flag)}: use True or False"
+    if not isinstance(spec, EnvSpec):
+        yield f"spec is {_in_words(spec)}: leave it out, or give a kousoku.EnvSpec"
+        return
+    for name in (*SPACE_NAMES, "time_limit"):
+        told, own = getattr(spec, name), getattr(env, name)
+        if type(told) is not type(own) or not eqx.tree_equal(told, own):
+            words = [shorten(each) if isinstance(each, SPACES) else _in_words(each) for each in (told, own)]
+            yield f"spec: its {name} is {words[0]}, and the environment's own is {words[1]}: leave spec out"
+
+
 def _method_problems(env: Env) -> Iterator[str]:
-    """Gives one line for each method that cannot be called as loops call it, and each property that is a method.
+    """Gives one line for each method that cannot be called as loops call it, each property that is a method, and each
+    field that is none.
 
     Arguments of the right names in another order count as such.
     """
@@ -199,6 +225,7 @@ def _method_problems(env: Env) -> Iterator[str]:
                     yield f"{where}{name} {METHOD}"
             elif (theirs := _other_arguments(getattr(each, name), arguments)) is not None:
                 yield f"{where}{name}: its arguments are {theirs}; write them as ({', '.join(arguments)})"
+        yield from (f"{where}{name} = {shorten(value)}: {fix}" for name, value, fix in untyped_fields(each))
 
 
 def _other_arguments(method: Any, arguments: tuple[str, ...]) -> str | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .errors import ConfigError, check_takes
+from .errors import ConfigError, check_takes, shorten
 from .ours import is_ours
 
 A_METHOD, PROPERTY = "a method", "write @property above it"
@@ -34,8 +35,29 @@ def called_with(base: type, name: str) -> tuple[str, ...]:
     return tuple(each.name for each in taken if each.kind is each.POSITIONAL_OR_KEYWORD)
 
 
+def untyped_fields(thing: Any) -> Iterator[tuple[str, Any, str]]:
+    """Yields the fields of a base to which a class of one's own gives a value without a type, which does nothing.
+
+    Python's dataclasses, and so modules, take for a field only what has a type: `rate = 0.1` is a name of the class,
+    and each object goes on with the base's value.
+
+    Yields:
+        Name, the class's value, and what to do.
+    """
+    kind = type(thing)
+    for field in dataclasses.fields(kind):
+        name = field.name
+        owner = next((each for each in kind.__mro__ if name in vars(each)), None)
+        if owner is None or is_ours(owner) or vars(owner)[name] is field.default:
+            continue
+        typed = f"{name}: {getattr(field.type, '__name__', field.type)} = ..."
+        stays = shorten(getattr(thing, name, None))
+        yield name, vars(owner)[name], f"it is a field: write `{typed}`; without its type it stays {stays}"
+
+
 def check_overridden(thing: Any, *bases: type, keywords: Mapping[str, tuple[str, ...]] | None = None) -> None:
-    """Refuses methods of one's own that cannot be called as the library's are, and properties that are methods.
+    """Refuses methods of one's own that cannot be called as the library's are, properties that are methods, and fields
+    that are none.
 
     Args:
         thing: an object of a class of one's own.
@@ -52,3 +74,5 @@ def check_overridden(thing: Any, *bases: type, keywords: Mapping[str, tuple[str,
             check_takes(field, getattr(thing, name), arguments, (keywords or {}).get(name, ()))
         elif inspect.isroutine(getattr(kind, name, None)):
             raise ConfigError(field, A_METHOD, PROPERTY)
+    for name, value, fix in untyped_fields(thing):
+        raise ConfigError(f"{kind.__name__}.{name}", value, fix)
