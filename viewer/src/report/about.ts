@@ -4,12 +4,14 @@ import type { Report } from "./data";
 import { sectionOf } from "./parts";
 
 const BRIEF = 25;
+/** Letters of a headline number that fit its column at full size; one of more is smaller, not broken. */
+const LONG = 11;
 
 export function header(data: Report): HTMLElement {
   const status = el("span", { class: data.status === "finished" ? "status good" : "status warn" }, data.status);
   const when = data.started ? el("span", {}, String(data.started).replace("T", " ").replace("+00:00", " UTC")) : null;
   const numbers = data.headline.map(({ label, value, note }) =>
-    el("div", {}, el("dt", {}, label), el("dd", { class: "big" }, value), note ? el("dd", { class: "note" }, note) : null),
+    el("div", {}, el("dt", {}, label), el("dd", { class: value.length > LONG ? "big long" : "big" }, value), note ? el("dd", { class: "note" }, note) : null),
   );
   return el("header", {},
     el("p", { class: "kicker" }, el("span", {}, "Kousoku run report"), status, when),

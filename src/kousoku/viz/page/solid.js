@@ -1,4 +1,4 @@
-/* sources 6ec979adcb316b0e316206b55a7132880fe570d2bc7cadee699420506b91cf01, script 4cff7d8949acc2c9aad66f8eb670b1808044fa2be5d724e3cd7af68dc7db15ec */
+/* sources 2cbc25c60612eace0d90f4664185ed349b43507fc47a708ac3caf16b8192e48f, script 4cff7d8949acc2c9aad66f8eb670b1808044fa2be5d724e3cd7af68dc7db15ec */
 /*
 This script contains three.js 0.187.0:
 
