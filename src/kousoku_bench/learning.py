@@ -92,7 +92,8 @@ def _plan(asked: Sequence[tuple[str, str]], seeds: int, only: str | None, record
         lines[0] += f"; about {sum(known) * seeds / 60:.0f} min, as the last table says"
     if new:
         lines.append(f"not measured before: {', '.join(f'{name} ({steps:,} steps)' for name, steps in new.items())}")
-    others = [] if only else [" ".join(pair) for pair in presets() if pair not in asked]
+    left = [] if only else [(pair, each) for pair, each in presets().items() if pair not in asked]
+    others = dict.fromkeys(f"{agent} {each.family or env}" for (agent, env), each in left)
     if others:
         lines.append(f"left out, as they name no return to reach: {', '.join(others)}; --only ENV trains one")
     return "\n".join(lines)

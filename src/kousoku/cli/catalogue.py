@@ -138,7 +138,7 @@ def _of_agent(id: str) -> list[str]:
         *_fact("observations", ", ".join(observations)),
         *_fact("actions", ", ".join(actions)),
         *_fact("options", ", ".join(used_options(id))),
-        *_of_presets({env: preset for (agent, env), preset in presets().items() if agent == id}),
+        *_of_presets({preset.family or env: preset for (agent, env), preset in presets().items() if agent == id}),
         f"{INDENT}`kousoku train {id} --help` tells what each option is.",
     ]
 

@@ -25,12 +25,14 @@ class Preset:
         steps: environment steps to train; None where there is no preset.
         solved: the mean greedy return that these settings are meant to reach; None where there is no such number.
         source: where others published them; None where they were tuned here.
+        family: the pattern of environments' ids that they are for, such as "MinAtar/*-v1"; None where they are for one.
     """
 
     options: dict[str, Any] = field(default_factory=dict)
     steps: int | None = None
     solved: float | None = None
     source: str | None = None
+    family: str | None = None
 
     @property
     def word(self) -> str:
@@ -52,7 +54,7 @@ def preset(agent: AgentId | str, env: EnvId | str) -> Preset:
 
     Examples:
         >>> preset("ppo", "CartPole-v1").solved, preset("q_learning", "GridWorld-v0")
-        (500.0, Preset(options={}, steps=None, solved=None, source=None))
+        (500.0, Preset(options={}, steps=None, solved=None, source=None, family=None))
         >>> preset("pqn", "MinAtar/Breakout-v1").word
         'from arXiv:2407.04811'
     """
@@ -68,17 +70,18 @@ def presets() -> dict[tuple[str, str], Preset]:
     text = resources.files("kousoku.training").joinpath("presets.toml").read_text(encoding="utf-8")
     tables = tomllib.loads(text)
     return {
-        (agent, env): _preset(values)
+        (agent, env): _preset(values, pattern)
         for agent, envs in tables.items()
         for pattern, values in envs.items()
         for env in fnmatch.filter(get_args(EnvId), pattern) or [pattern]
     }
 
 
-def _preset(values: dict[str, Any]) -> Preset:
+def _preset(values: dict[str, Any], pattern: str) -> Preset:
     options = {name: _option(value) for name, value in values.items() if name not in ("steps", "solved", "source")}
     solved = values.get("solved")
-    return Preset(options, values.get("steps"), None if solved is None else float(solved), values.get("source"))
+    goal, family = None if solved is None else float(solved), pattern if "*" in pattern else None
+    return Preset(options, values.get("steps"), goal, values.get("source"), family)
 
 
 def _option(value: Any) -> Any:
