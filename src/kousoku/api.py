@@ -247,9 +247,8 @@ def resume(
     if steps is not None:
         check_goal(made_agent, asked.steps, checkpoints.last_step(folder))
     begin_with = None if checkpoints.last_step(folder) else _trained_member(asked)
-    told: dict[str, Any] = {"begun_for": begun_for(config)} | (
-        {"sources": config["sources"]} if "sources" in config else {}
-    )
+    told: dict[str, Any] = {name: config[name] for name in ("sources", "own_agent") if name in config}
+    told["begun_for"] = begun_for(config)
     if "sources" in told and steps is not None:
         told["sources"].setdefault("run", {})["steps"] = GIVEN
     return _reported(run_training(made_agent, made_env, asked, config["env"], place, begin_with, told))

@@ -243,8 +243,8 @@ class Told(EvolutionStrategy):
     ("made", "told"),
     [
         (lambda mean: (mean, ()), "Told.tell: got 'tuple of 2'; return three things: the mean, what is kept"),
-        (lambda mean: (mean[None], (), {}), r"Told.tell: got 'a mean \[1, \d+\]'; it has \d+ numbers"),
-        (lambda mean: (mean[1:], (), {}), r"Told.tell: got 'a mean \[\d+\]'; it has \d+ numbers"),
+        (lambda mean: (mean[None], (), {}), r"Told.tell's mean: got 'float32\[1, \d+\]'; it has \d+ numbers"),
+        (lambda mean: (mean[1:], (), {}), r"Told.tell's mean: got 'float32\[\d+\]'; it has \d+ numbers"),
         (lambda mean: (mean, (), None), "metrics: got None; an update returns a dict of scalars"),
     ],
 )

@@ -13,9 +13,10 @@ from ..compiler import backends, kernels_are_on
 from ..core.agent_check import check_action, dtypes_and_shapes, has_own_methods, tracing
 from ..core.collector import Collector, EpisodeEnd, SlotFunctions, Steps, TrainState, largest_divisor
 from ..core.env import EnvSpec
-from ..core.errors import ConfigError, check_size, check_takes
+from ..core.errors import ConfigError, check_size, check_takes, error_line
+from ..core.ours import is_ours
 from ..core.spaces import LARGEST
-from ..core.update_check import check_state, checked_update, returned_parts
+from ..core.update_check import check_leaves, check_state, checked_update, returned_parts
 from ..core.words import plural
 from ..nn.observation_stats import Statistics, begin_sums
 from ..ops.normalisation import RunningMoments, add_counts
@@ -104,6 +105,7 @@ class Generations(Collector):
             i does. P/2 for antithetic pairs, 1 for all alike; None for P.
         candidates_by: the agent's field that says how many candidates there are, for messages.
         fewest: candidates that the agent needs at least, for messages.
+        state_kind: the class of the agent's state; None for any.
 
     References:
         Salimans et al., Evolution strategies as a scalable alternative to reinforcement learning, arXiv:1703.03864.
@@ -118,6 +120,7 @@ class Generations(Collector):
     starts: int | None = eqx.field(static=True, default=None)
     candidates_by: str = eqx.field(static=True, default="population_size")
     fewest: int = eqx.field(static=True, default=1)
+    state_kind: type | None = eqx.field(static=True, default=None)
 
     def __check_init__(self) -> None:
         for name in ("population_size", "num_envs", "episodes", "max_episode_steps"):
@@ -192,6 +195,9 @@ class Generations(Collector):
 
         def played(key: Any) -> Any:
             state, obs = agent.init(spec, key), spec.observation_space.sample(key)
+            if self.state_kind is not None and not isinstance(state, self.state_kind):
+                fix = f"return one of {self.state_kind.__module__}.{self.state_kind.__name__}"
+                raise ConfigError(f"{kind.__name__}.init", dtypes_and_shapes(state), fix)
             with tracing(agent, "ask"):
                 candidates, asked = self._asked(agent, state, key)
             with tracing(agent, "policy"):
@@ -200,8 +206,10 @@ class Generations(Collector):
                 _check_statistics(f"{kind.__name__}.statistics", agent.statistics(asked), obs)
             with tracing(agent, "shared"):
                 shared = agent.shared(asked)
+            _check_policy(kind, policy)
+            check_leaves(f"{kind.__name__}.shared", shared, "what is shared")
             with tracing(agent, "act_by"):
-                return kind.act_by(policy, shared, obs)
+                return _acted(kind, policy, shared, obs)
 
         action = eqx.filter_eval_shape(played, jax.eval_shape(lambda: jax.random.key(0)))
         check_action(f"{kind.__name__}.act_by", action, spec.action_space)
@@ -282,6 +290,30 @@ class Generations(Collector):
         """Returns the mean over each candidate's episodes of what slots tell, [B, K]."""
         by_episode = jnp.swapaxes(told, 0, 1).reshape(self.population_size, self.episodes)
         return jnp.mean(by_episode.astype(jnp.float32), axis=1)
+
+
+def _check_policy(kind: type, policy: Any) -> None:
+    """Refuses a policy of no arrays, and one that an inherited `act_by` cannot call."""
+    field = f"{kind.__name__}.policy"
+    check_leaves(field, policy, "a policy")
+    if is_ours(kind.act_by) and not callable(policy):
+        fix = "give what can be called with an observation, as `network` builds it; or write act_by, too"
+        raise ConfigError(field, dtypes_and_shapes(policy), fix)
+
+
+def _acted(kind: Any, policy: Any, shared: Any, obs: PyTree[Array]) -> Any:
+    """Returns what `act_by` returns.
+
+    Raises:
+        ConfigError: for what is shared in another form than an inherited `act_by` takes.
+    """
+    try:
+        return kind.act_by(policy, shared, obs)
+    except (TypeError, ValueError, AttributeError, KeyError) as error:
+        if not is_ours(kind.act_by) or is_ours(kind.shared):
+            raise
+        fix = f"the act_by that it inherits does not take it ({error_line(error)}); write that, too"
+        raise ConfigError(f"{kind.__name__}.shared", dtypes_and_shapes(shared), fix) from error
 
 
 def _check_statistics(field: str, statistics: Any, obs: PyTree[Array]) -> None:

@@ -86,7 +86,9 @@ def check_agent(agent: Agent, spec: EnvSpec, plays_greedily: bool = True) -> Non
         with tracing(agent, "initial_carry"):
             made = eqx.filter_eval_shape(lambda key: agent.initial_carry(agent.init(spec, key)), key)
         check_leaves(f"{kind.__name__}.initial_carry", made, "a carry")
-    agent.learns_from.check_agent(agent, spec)
+    if (said := agent.learns_from.check_agent(agent, spec)) is not None:
+        fix = "it returns nothing; raise a kousoku.ConfigError to refuse an agent"
+        raise ConfigError(f"{type(agent.learns_from).__name__}.check_agent", said, fix)
     if not is_ours(kind.act):
         for how in ({}, {"greedy": True}) if plays_greedily else ({},):
             _check_answers(agent, spec, how)
@@ -216,7 +218,10 @@ def is_like_action(given: Any, space: Space, key: Any) -> bool:
     wanted = jax.eval_shape(space.sample, key)
 
     def alike(leaf: Any, like: Any) -> bool:
-        return np.shape(leaf) == like.shape and np.result_type(leaf).kind in KINDS[like.dtype.kind]
+        if not (hasattr(leaf, "dtype") or isinstance(leaf, bool | int | float | complex)):
+            return False
+        dtype = getattr(leaf, "dtype", None) or np.result_type(leaf)
+        return np.shape(leaf) == like.shape and getattr(dtype, "kind", "no number") in KINDS[like.dtype.kind]
 
     return jax.tree.structure(given) == jax.tree.structure(wanted) and jax.tree.all(jax.tree.map(alike, given, wanted))
 
@@ -226,6 +231,7 @@ def dtypes_and_shapes(given: Any) -> Any:
 
     def word(leaf: Any) -> str:
         known = hasattr(leaf, "dtype") or isinstance(leaf, bool | int | float | complex)
-        return f"{np.result_type(leaf)}{list(np.shape(leaf))}" if known else shorten(leaf)
+        dtype = getattr(leaf, "dtype", None) or (np.result_type(leaf) if known else None)
+        return f"{dtype}{list(np.shape(leaf))}" if known else shorten(leaf)
 
     return jax.tree.map(word, given)

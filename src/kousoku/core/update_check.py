@@ -56,23 +56,28 @@ def returned_parts(field: str, made: Any, count: int, fix: str) -> Any:
     raise ConfigError(field, _kind(made), fix)
 
 
-def check_state(field: str, before: Any, after: Any) -> None:
-    """Refuses a state of another form than the one before.
+def check_state(
+    field: str, before: Any, after: Any, name: str = "a state", like: str = "return one like the one given,"
+) -> None:
+    """Refuses a state, or something else, of another form than the one before.
+
+    Args:
+        field: what returned it, for the message.
+        before, after: what it should be like, and what it is.
+        name: what it is called, and `like`, how it is told to be like the other.
 
     Raises:
         ConfigError: naming the parts that differ.
     """
-    check_leaves(field, after)
+    check_leaves(field, after, name)
     old, new = (dict.fromkeys(_shapes(state)) for state in (before, after))
     gone, come = old.keys() - new.keys(), new.keys() - old.keys()
     if gone or come:
-        got = f"a state with {_told(come)}" if come else f"a state without {_told(gone)}"
-        fix = f"return one like the one given, {f'with {_told(gone)}' if gone else 'without it'}"
-        raise ConfigError(field, got, fix)
+        got = f"{name} with {_told(come)}" if come else f"{name} without {_told(gone)}"
+        raise ConfigError(field, got, f"{like} {f'with {_told(gone)}' if gone else 'without it'}")
     if other := _other_part(before, after):
         where, was, now = other
-        fix = f"return one like the one given, whose {where} is {was}"
-        raise ConfigError(field, f"a state whose {where} is {now}", fix)
+        raise ConfigError(field, f"{name} whose {where} is {now}", f"{like} whose {where} is {was}")
 
 
 def _other_part(before: Any, after: Any, path: Any = ()) -> tuple[str, str, str] | None:

@@ -111,7 +111,8 @@ def _who(record: RunRecord) -> tuple[str, str]:
 
 def _config(record: RunRecord) -> list[dict[str, Any]]:
     """Lists configuration, versions and device as titled names and values; a setting's value says where it is from."""
-    config = {key: value for key, value in record.config.items() if key not in ("command", "sources", "begun_for")}
+    beside = ("command", "sources", "begun_for", "own_agent")
+    config = {key: value for key, value in record.config.items() if key not in beside}
     swept = config.get("sweep") or {}
     groups = [
         *_groups(record, "Agent", "agent", _with_swept(config.pop("agent", {}), swept)),

@@ -12,11 +12,12 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from ...collectors.generations import Generation, Generations
 from ...core.agent import Agent
+from ...core.agent_check import dtypes_and_shapes
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_flag, check_number, check_size
 from ...core.ours import is_ours
 from ...core.overridden import check_overridden
-from ...core.update_check import check_metrics, returned_parts
+from ...core.update_check import check_leaves, check_metrics, returned_parts
 from ...nn.fits import check_builder, check_has_numbers
 from ...nn.observation_stats import (
     Scalings,
@@ -127,7 +128,8 @@ class EvolutionStrategy(Agent):
     def _generations(self, limit: int) -> Generations:
         most = self.candidates * self.episodes
         sizes = (self.candidates, self.num_envs or most, self.episodes, limit, self.starts)
-        return Generations(*sizes, candidates_by=self.candidates_by, fewest=self.fewest)
+        of_messages = {"candidates_by": self.candidates_by, "fewest": self.fewest}
+        return Generations(*sizes, **of_messages, state_kind=EvolutionState)
 
     def for_env(self, spec: EnvSpec) -> "EvolutionStrategy":
         """Returns the strategy with the environment's time limit, where it has none of its own or a longer one."""
@@ -138,8 +140,11 @@ class EvolutionStrategy(Agent):
         check_has_numbers(spec)
         policy_key, search_key = jax.random.split(key)
         policy = self.network(spec.observation_space, spec.action_space, policy_key)
+        check_leaves(f"{type(self).__name__}'s network", policy, "a policy")
         observations = init_obs_stats(spec.observation_space) if self.normalise_observations else None
-        return EvolutionState(policy, self.begin_search(parameters(policy), search_key), observations, jnp.int32(0))
+        search = self.begin_search(parameters(policy), search_key)
+        check_leaves(f"{type(self).__name__}.begin_search", search, "what is kept")
+        return EvolutionState(policy, search, observations, jnp.int32(0))
 
     def act(
         self, state: EvolutionState, obs: PyTree[Array], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
@@ -153,10 +158,18 @@ class EvolutionStrategy(Agent):
         """Chooses the action of a policy, which sees observations scaled."""
         return policy(scale_obs(shared, obs))
 
-    def policy(self, state: EvolutionState, candidate: Float[Array, " n"]) -> Any:
-        """Returns the policy with a candidate's parameters."""
+    def policy(self, state: EvolutionState, candidate: Any) -> Any:
+        """Returns the policy with a candidate's parameters, [n].
+
+        Raises:
+            ConfigError: for anything else than as many numbers as it has.
+        """
         learned, rest = eqx.partition(state.policy, eqx.is_inexact_array)
-        return eqx.combine(ravel_pytree(learned)[1](candidate), rest)
+        vector, as_policy = ravel_pytree(learned)
+        if not _is_like(candidate, vector):
+            fix = f"each of the {self.candidates} has {vector.size} numbers, {vector.dtype}[{vector.size}]"
+            raise ConfigError(f"{type(self).__name__}.ask's candidates", dtypes_and_shapes(candidate), fix)
+        return eqx.combine(as_policy(candidate), rest)
 
     def shared(self, state: EvolutionState) -> Scalings:
         """Returns what scales the observations of all policies of a generation."""
@@ -180,6 +193,9 @@ class EvolutionStrategy(Agent):
             "return_std": jnp.std(data.episode_return - data.episode_return[0]),  # exactly 0 where all are the same
             "update_norm": moved,
         }
+        if jax.tree.structure(data.observed) != jax.tree.structure(state.observations):
+            fix = "give state.observations, which update merges what was observed with; or write update, too"
+            raise ConfigError(f"{type(self).__name__}.statistics", dtypes_and_shapes(data.observed), fix)
         observations = merge_obs_stats(state.observations, data.observed)
         policy = self.policy(state, mean)
         return EvolutionState(policy, search, observations, counted(state.step, data.steps)), spread | metrics
@@ -193,11 +209,15 @@ class EvolutionStrategy(Agent):
         field, what = f"{type(self).__name__}.tell", "the mean, what is kept beside it, and a dict of scalars"
         made = self.tell(state, candidates, fitness, key)
         mean, search, metrics = returned_parts(field, made, 3, f"return three things: {what}")
-        size = parameters(state.policy).size
-        if jnp.shape(mean) != (size,):
-            raise ConfigError(field, f"a mean {list(jnp.shape(mean))}", f"it has {size} numbers, [{size}]")
+        before = parameters(state.policy)
+        if not _is_like(mean, before):
+            raise ConfigError(
+                f"{field}'s mean",
+                dtypes_and_shapes(mean),
+                f"it has {before.size} numbers, {before.dtype}[{before.size}]",
+            )
         check_metrics(metrics)
-        return mean, search, metrics
+        return jnp.asarray(mean), search, metrics
 
     def adopt(self, fresh: EvolutionState, trained: EvolutionState) -> EvolutionState:
         """Takes over the mean policy and the moments that scale its observations; the search around it begins anew.
@@ -207,6 +227,11 @@ class EvolutionStrategy(Agent):
         """
         search = self.begin_search(parameters(trained.policy), jax.random.key(0))
         return EvolutionState(trained.policy, search, trained.observations, fresh.step)
+
+
+def _is_like(made: Any, vector: Float[Array, " n"]) -> bool:
+    """Returns whether this is a vector of as many numbers, of the same dtype as programs have it."""
+    return hasattr(made, "dtype") and jnp.shape(made) == vector.shape and jnp.result_type(made) == vector.dtype
 
 
 def parameters(policy: Any) -> Float[Array, " n"]:

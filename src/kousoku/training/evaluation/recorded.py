@@ -18,6 +18,7 @@ from ...collectors.slot import kernel_slots
 from ...collectors.streams import IterationKeys, key_of, slot_keys
 from ...core.agent import Agent
 from ...core.collector import TrainState
+from ...core.collector_answers import kept
 from ...core.dataset import Dataset
 from ...core.env import Env
 from ...core.errors import ConfigError
@@ -120,11 +121,11 @@ def replayed(folder: Path | None, agent: Agent, env: Env, env_id: str, member: i
     found = [leaves[place][member] if place in leaves else None for place in places]
     data = jax.tree.unflatten(jax.tree.structure(shapes), found).data
     iterations = saved.progress.step // collector.iteration_steps
-    rows = collector.kept_transitions(data, iterations)
+    limit = None if isinstance(env, HostEnv) else env.time_limit  # first episodes on the host begin at 0, all of them
+    rows, begun_before = kept(collector, data, iterations, limit)
     clipped = jax.device_get(jax.vmap(jax.vmap(lambda action: clip_to(env.action_space, action)))(rows.action))
     rows = eqx.tree_at(lambda t: t.action, rows, clipped)
-    limit = None if isinstance(env, HostEnv) else env.time_limit  # first episodes on the host begin at 0, all of them
-    data = _joined(rows, env, env_id, rows.reward.size, collector.begun_before(iterations, limit))
+    data = _joined(rows, env, env_id, rows.reward.size, begun_before)
     if not isinstance(env, HostEnv):
         return data
     given_up = _given_up(rows.reward.shape, saved.progress.step, saved.progress.resumed_at).reshape(-1)

@@ -11,6 +11,7 @@ import numpy as np
 from jax.core import Tracer
 
 from ...core.agent import Agent
+from ...core.collector_answers import check_answers
 from ...core.env import Env
 from ...core.env_leaves import DECIDES, NO_HASH, culprits, field_of, has_hash, static_fields
 from ...core.env_shapes import KNOWN_ERRORS, error_meaning
@@ -19,6 +20,7 @@ from ...core.ours import is_ours
 from ..loop.iteration import shapes_of
 from ..metrics.metric_sums import Recording
 from ..population import is_leaf_number
+from .inherited_parts import check_parts
 
 
 def check_agent_fields(agent: Agent) -> None:
@@ -52,28 +54,41 @@ def _unhashable(agent: Agent) -> Iterator[str]:
 
 
 def check_agent_numbers(agent: Agent, env: Env, recording: Recording) -> None:
-    """Refuses an agent of one's own that needs to know a number to be traced.
+    """Refuses an agent of one's own that needs to know a number to be traced, or whose collector gives wrong answers.
 
     Members of a population may differ in its numbers, so that they are arguments of the program. The trace is the one
     that is needed next.
 
     Raises:
-        ConfigError: naming the fields. Other errors of the agent's code are raised as they are.
+        ConfigError: naming the fields, or the collector's method. Other errors of the person's code are raised as they
+            are.
     """
     if is_ours(type(agent)):
         return
     try:
-        shapes_of(agent, env, recording)
+        shapes = shapes_of(agent, env, recording)
     except Exception as error:  # the user's code
         known = isinstance(error, ConfigError)
         if known and not isinstance(error.given, Tracer):
             raise
+        _check_collected(agent, env)
         fields = _deciding(agent, env, recording)
         if not fields and isinstance(error, KNOWN_ERRORS):
             raise ConfigError("agent", type(agent).__name__, error_meaning(error)) from error
         if not fields:
             raise
         raise ConfigError("agent", type(agent).__name__, f"{', '.join(fields)} {DECIDES}") from error
+    check_answers(agent.learns_from, shapes.state, shapes.data)
+
+
+def _check_collected(agent: Agent, env: Env) -> None:
+    """Refuses parts of an iteration that inherited methods do not take; silent of what fails itself."""
+    try:
+        check_parts(agent, env)
+    except ConfigError:
+        raise
+    except Exception:  # the user's code, of which more is told by whoever asks
+        return
 
 
 def _deciding(agent: Agent, env: Env, recording: Recording) -> list[str]:

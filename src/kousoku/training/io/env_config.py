@@ -24,6 +24,7 @@ from ...core.host import HostEnv
 from ...core.own_line import warn_at_own_line
 from ...core.wrapper import Wrapper, all_ours, kind_of, unwrapped, wrappers_of
 from . import provenance
+from .behaviour import DOES, behaviour_of
 from .tree_io import to_arrays
 
 MOST_NUMBERS = 20
@@ -76,7 +77,7 @@ def env_json(env: str | Env, options: Mapping[str, Any], made: Env | None = None
 
 def _own(env: Env) -> dict[str, Any]:
     """Returns what is told of an environment that is not of this library."""
-    return {"fields": _all_fields(env, _told), "code": _code(env), "functions": _functions(env)}
+    return {"fields": _all_fields(env, told_as_json), "code": _code(env), "functions": behaviour_of(env)}
 
 
 def check_same(env: Env, begun: Mapping[str, Any]) -> None:
@@ -95,24 +96,26 @@ def check_same(env: Env, begun: Mapping[str, Any]) -> None:
     formerly = _all_fields(env, _formerly_told)
     for name in (*fields, *now["fields"]):
         then, told = fields.get(name, ...), now["fields"].get(name, ...)
-        if _unplaced(then) in (_unplaced(told), _unplaced(formerly.get(name, ...))):
+        if unplaced(then) in (unplaced(told), unplaced(formerly.get(name, ...))):
             continue
         if isinstance(env, HostEnv) and name == MAKER:
             _check_maker(told, then)
             continue
         fix = f"the run was started with {shorten('none' if then is ... else then, MOST_TOLD)}"
         raise ConfigError(f"env's {name}", told, fix)
+    if not str(begun.get("functions", DOES)).startswith(DOES):
+        now["functions"] = _formerly_functions(env)
     if any(begun.get(part, now[part]) != now[part] for part in ("code", "functions")):
         text = f"the code of {now['id']} is not what the run was started with: bits may differ from here on"
         warn_at_own_line(text, RunWarning)
 
 
-def _unplaced(told: Any) -> Any:
+def unplaced(told: Any) -> Any:
     """Returns what is told of a part, with names as they are within the function that something was written in."""
     if isinstance(told, dict):
-        return {_unplaced(name): _unplaced(part) for name, part in told.items()}
+        return {unplaced(name): unplaced(part) for name, part in told.items()}
     if isinstance(told, list):
-        return [_unplaced(part) for part in told]
+        return [unplaced(part) for part in told]
     return told.rpartition(WITHIN)[2] if isinstance(told, str) else told
 
 
@@ -125,7 +128,7 @@ def _check_maker(now: Any, then: Any) -> None:
         ConfigError: naming what makes them.
     """
     made_by, begun_by = _made_by(now), _made_by(then)
-    if not _is_nameless(made_by) and not _is_nameless(begun_by) and _unplaced(made_by) != _unplaced(begun_by):
+    if not _is_nameless(made_by) and not _is_nameless(begun_by) and unplaced(made_by) != unplaced(begun_by):
         fix = f"the run was started with {shorten(_without_class(begun_by), MOST_TOLD)}"
         raise ConfigError("what makes env", _without_class(made_by), fix)
 
@@ -166,8 +169,8 @@ def _code(env: Env) -> str | None:
     return _digest(" ".join(map(str, codes)).encode())
 
 
-def _functions(env: Env) -> str | None:
-    """Returns a digest of the functions that an environment holds, however they are written; None without any."""
+def _formerly_functions(env: Env) -> str | None:
+    """Returns what earlier versions told of the functions that an environment holds; None without any."""
     found = [provenance.bytecode_of(function) for function in _held(env)]
     return _digest(" ".join(found).encode()) if found else None
 
@@ -202,11 +205,11 @@ def _fields(module: Any, tell: Tell) -> dict[str, Any]:
     return {recorded.get(name, name): tell(getattr(module, name, None)) for name in fields}
 
 
-def _told(value: Any) -> Any:
+def told_as_json(value: Any) -> Any:
     """Returns a part as JSON: numbers, texts and small arrays as they are, all else by its kind and a digest."""
     if isinstance(value, enum.Enum):  # which may be a number, too
         return f"{type(value).__qualname__}.{value.name}"
-    plain = _told_plainly(value, _told)
+    plain = _told_plainly(value, told_as_json)
     if plain is not None or value is None:
         return plain
     if not _is_numbers(value):
@@ -271,15 +274,15 @@ def _told_object(value: Any) -> Any:
         return value.in_words()
     kind = type(value).__qualname__
     if isinstance(value, functools.partial):  # a routine, too, from Python 3.14 on
-        return {kind: [_told(value.func), _told(value.args), _told(value.keywords)]}
+        return {kind: [told_as_json(value.func), told_as_json(value.args), told_as_json(value.keywords)]}
     if isinstance(value, type) or inspect.isroutine(value):
         return getattr(value, "__qualname__", kind)
     if isinstance(value, (set, frozenset)):
-        return {kind: sorted((_told(part) for part in value), key=str)}
+        return {kind: sorted((told_as_json(part) for part in value), key=str)}
     if isinstance(value, (bytes, range, slice)):
         return f"{kind} {_digest(repr(value).encode())}"
     if dataclasses.is_dataclass(value):
-        return {kind: _fields(value, _told)}
+        return {kind: _fields(value, told_as_json)}
     return kind
 
 

@@ -83,7 +83,7 @@ def code_of(kind: type) -> str | None:
 
     None where there is none to be read, as of what was typed in a shell.
     """
-    others = [other for other in kind.__mro__[1:] if not _is_known(other.__module__.partition(".")[0])]
+    others = [other for other in kind.__mro__[1:] if not is_known(other.__module__.partition(".")[0])]
     try:
         sources = [inspect.getsource(each) for each in (kind, *others)]
     except (OSError, TypeError):
@@ -102,7 +102,8 @@ def _plain(code: CodeType) -> tuple[Any, ...]:
     return code.co_code, code.co_names, code.co_varnames, constants
 
 
-def _is_known(package: str) -> bool:
+def is_known(package: str) -> bool:
+    """Returns whether a package's code is told by its version: the library's own, those under it, and Python's."""
     return package in LIBRARIES or package in sys.stdlib_module_names
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import equinox as eqx
@@ -14,12 +15,13 @@ from ...core.agent import Agent
 from ...core.agent_check import for_env, taught_in
 from ...core.env import Env
 from ...core.env_shapes import check_shapes
-from ...core.errors import ConfigError
+from ...core.errors import ConfigError, shorten
 from ...ops.schedules import in_run
 from ..evaluation.evaluate import FinalState
 from ..population import Population
 from . import former_checkpoints
-from .env_config import check_same
+from .agent_code import check_own
+from .env_config import MOST_TOLD, check_same, unplaced
 from .tree_io import from_arrays, paths
 
 
@@ -38,6 +40,7 @@ def rebuild_both(config: dict[str, Any], agent: Agent | None, env: Env | None) -
         agent = taught_in(for_env(agent, made.spec), made)
         check_same_agent(agent, config)
         agent = _begun(agent, config)
+    check_own(agent, config)
     if env is None:
         if "fields" in config["env"]:
             check_same(made, config["env"])
@@ -75,13 +78,19 @@ def check_same_agent(agent: Agent, config: dict[str, Any]) -> None:
     if then["id"] == type(agent).__name__:  # it has got its id since
         then = {**then, "id": now["id"]}
     for name in (*then, *now):
-        if _without_path(now.get(name, ...)) != _without_path(then.get(name, ...)):
+        if unplaced(_without_path(now.get(name, ...))) != unplaced(_without_path(then.get(name, ...))):
             fix = f"the run was started with {then.get(name, 'none')!r}"
             raise ConfigError(f"agent's {name}", now.get(name, ...), fix)
     data = agent.learns_from.recorded_data
-    if "data" in config and _without_path(data) != _without_path(config["data"]):
-        fix = f"the run learned from {config['data']['transitions']} transitions, {config['data']['hash']}"
-        raise ConfigError("agent's data set", None if data is None else data["hash"], fix)
+    if "data" in config and _without_path(json.loads(json.dumps(data))) != _without_path(config["data"]):
+        raise ConfigError("agent's data set", _data_told(data), f"the run learned from {_data_told(config['data'])}")
+
+
+def _data_told(data: Any) -> str | None:
+    """Returns what is told of recorded data, for a message: of a data set of ours its size and its hash."""
+    if isinstance(data, dict) and {"transitions", "hash"} <= data.keys():
+        return f"{data['transitions']} transitions, {data['hash']}"
+    return None if data is None else shorten(data, MOST_TOLD)
 
 
 def _joined(told: Any, defaults: Any) -> Any:

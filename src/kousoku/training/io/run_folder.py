@@ -39,10 +39,12 @@ LONGEST = 3800
 UNFINISHED = "unfinished"
 """The status of a run that is on its way, was killed, or was not evaluated yet."""
 MAY_CHANGE = (
-    *("steps", "record_every", "sources", "command", "init_from"),
+    *("steps", "record_every", "sources", "command", "init_from", "own_agent"),
     *("checkpoint_every", "keep_checkpoints", "log", "stop_on_nan"),
 )
 """What of a configuration may be another one when a run is resumed, and decides about no bit of what is learned."""
+MOVE_AWAY = "it lies in the place of a file that the run writes: move it away, and resume"
+"""What to do with a folder there."""
 T = TypeVar("T")
 GROUPS = ("curves", "tables", "evaluation")
 PICTURES = ("values.png", "returns.png", "lengths.png", "visits.png", "error.png")
@@ -228,10 +230,14 @@ def check_is_run(field: str, path: str | os.PathLike[str]) -> None:
     """Refuses what is no run folder.
 
     Raises:
-        ConfigError: naming the field.
+        ConfigError: naming the field, or the configuration where something else lies in its place.
     """
-    if not isinstance(path, (str, os.PathLike)) or not os.path.isfile(files.typed(path) / CONFIG):
-        # which is False, too, for a name that no folder can have
+    config = files.typed(path) / CONFIG if isinstance(path, (str, os.PathLike)) else None
+    if config is None or not os.path.isfile(config):  # which is False, too, for a name that no folder can have
+        if config is not None and os.path.lexists(config):
+            what = "a folder" if os.path.isdir(config) else "a link to nothing"
+            fix = "it lies in the place of what the run was asked to do: move it away, and put that back from a copy"
+            raise ConfigError(str(config), what, fix)
         raise ConfigError(field, str(path), "name a folder that `kousoku train` has made")
 
 
@@ -272,8 +278,7 @@ def damage(folder: Path) -> ConfigError | None:
 def _check_places(folder: Path) -> None:
     for name in WRITTEN:
         if name not in (checkpoints.FOLDER, *LOGS) and os.path.isdir(folder / name):
-            fix = "it lies in the place of a file that the run writes: move it away, and resume"
-            raise ConfigError(str(folder / name), "a folder", fix)
+            raise ConfigError(str(folder / name), "a folder", MOVE_AWAY)
     if os.path.isfile(folder / checkpoints.FOLDER):
         fix = "it lies in the place of the folder of checkpoints: move it away, and put that back"
         raise ConfigError(str(folder / checkpoints.FOLDER), "a file", fix)
@@ -325,6 +330,8 @@ def _read(read: Callable[[Path], T], path: Path) -> T:
     try:
         return read(path)
     except ConfigError as error:
+        if os.path.isdir(path):
+            raise ConfigError(str(path), "a folder", MOVE_AWAY) from error
         if checkpoints.last_step(path.parent):
             fix = "`kousoku resume` makes it again, from the last checkpoint"
             raise ConfigError(str(path), "a damaged file", fix) from error

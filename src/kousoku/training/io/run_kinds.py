@@ -65,7 +65,7 @@ ASKED: dict[str, IsRight] = {
     "sweep": _map_of(_some_of(is_number)),
     "sources": _map_of(_map_of(_is_text)),
     **dict.fromkeys(("command", "init_from"), _one_of(_is_none, _is_text)),
-    **dict.fromkeys(("env.options", "env.fields"), _is_map),
+    **dict.fromkeys(("env.options", "env.fields", "own_agent"), _is_map),
 }
 """{a part of the configuration: whether it is of the right kind}."""
 HAPPENED: dict[str, IsRight] = {

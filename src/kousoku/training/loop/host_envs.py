@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any, cast
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -68,7 +69,7 @@ def steps_outside(agent: Agent) -> bool:
         return collector.acting_keys(collector.keys(key, iteration, collector.num_envs, None))
 
     shapes = jax.eval_shape(lambda: (jax.random.key(0), jnp.int32(0)))
-    return jax.eval_shape(acting_keys, *shapes) is not None
+    return eqx.filter_eval_shape(acting_keys, *shapes) is not None
 
 
 class HostEnvLoop(TrainLoop):

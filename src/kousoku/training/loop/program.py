@@ -19,6 +19,7 @@ from ...collectors.slot import advance_clipped
 from ...collectors.streams import epoch_key
 from ...compiler import backends, kernels_are_on
 from ...core.collector import TrainState, largest_divisor
+from ...core.collector_answers import devices_of
 from ...core.ours import is_ours
 from ...ops.trees import to_device
 from ..devices import pad_to, select_devices
@@ -86,7 +87,7 @@ class CompiledLoop(TrainLoop):
         if divided == POPULATION:
             used = min(len(available), population.size)
         elif devices is None:
-            used = collector.num_devices(len(available))
+            used = devices_of(collector, len(available))
         else:
             used = largest_divisor(collector.num_envs, len(available))
         parts = used if divided == POPULATION else 1

@@ -16,6 +16,7 @@ from ...agents.options import describe
 from ...collectors.streams import fold_in_each
 from ...core.agent import Agent
 from ...core.collector import TrainState
+from ...core.collector_answers import buffer_use
 from ...core.env import Env, Finite
 from ...core.errors import ConfigError, EnvError, RunWarning, error_line
 from ...core.model import TabularModel
@@ -28,6 +29,7 @@ from ..evaluation.exact import exact_tables, optimal_return
 from ..evaluation.film import Film, member_film
 from ..guards.interrupt import StopRequest
 from ..io import provenance, run_folder
+from ..io.agent_code import own_json
 from ..io.files import Location
 from ..io.held_folder import HeldFolder
 from ..io.run_progress import RunProgress
@@ -287,7 +289,7 @@ def _facts(job: TrainJob, progress: RunProgress) -> dict[str, Any]:
 def _replay_buffer(job: TrainJob, state: TrainState, progress: RunProgress) -> dict[str, Any]:
     """Returns, as a fact, how full the replay buffer of each member is, all alike; nothing where there is none."""
     collector = job.agent.learns_from
-    use = collector.buffer_use(jax.eval_shape(first, state.data), progress.step // collector.iteration_steps)
+    use = buffer_use(collector, jax.eval_shape(first, state.data), progress.step // collector.iteration_steps)
     if use is None:
         return {}
     told = {"transitions": use.transitions, "capacity": use.capacity, "mib": round(use.size / 2**20, 3)}
@@ -297,4 +299,5 @@ def _replay_buffer(job: TrainJob, state: TrainState, progress: RunProgress) -> d
 def config_json(agent: Agent, config: TrainConfig, env_config: dict[str, Any]) -> dict[str, Any]:
     """Returns what was asked for, as JSON."""
     data = agent.learns_from.recorded_data
-    return {"agent": describe(agent), "env": env_config, **({"data": data} if data else {}), **config.to_json()}
+    beside = own_json(agent) | ({"data": data} if data else {})
+    return {"agent": describe(agent), "env": env_config, **beside, **config.to_json()}
