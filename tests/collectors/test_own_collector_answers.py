@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from idle_agent import Idle
 
 import kousoku as ks
 from kousoku.core.collector import BufferUse
@@ -28,21 +29,12 @@ UNFIXED = {
 }
 
 
-class Still(ks.Agent):
+class Still(Idle):
     collector: ks.Collector = eqx.field(static=True)
 
     @property
     def learns_from(self) -> ks.Collector:
         return self.collector
-
-    def init(self, spec, key):
-        return {"w": jnp.zeros(2)}
-
-    def act(self, state, obs, carry, key, *, greedy=False):
-        return jnp.int32(0), carry, None
-
-    def update(self, state, data, key, *, axis=None):
-        return state, {}
 
 
 class Reading(Still):

@@ -9,6 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import pytest
+from idle_agent import Idle
 from pendulum_data import pendulum
 
 import kousoku as ks
@@ -42,21 +43,12 @@ class Own(ks.Rollouts):
         return self.made(usual) if where == self.part else usual
 
 
-class Still(ks.Agent):
+class Still(Idle):
     collector: Own = eqx.field(static=True, default=Own(4, 8))
 
     @property
     def learns_from(self) -> Own:
         return self.collector
-
-    def init(self, spec, key):
-        return {"w": jnp.zeros(2)}
-
-    def act(self, state, obs, carry, key, *, greedy=False):
-        return jnp.int32(0), carry, None
-
-    def update(self, state, data, key, *, axis=None):
-        return state, {}
 
 
 def looked_at(part: str = "", made: Any = None) -> None:

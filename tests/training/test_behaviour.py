@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from idle_agent import Idle
 from still import Still
 
 import kousoku as ks
@@ -200,20 +201,11 @@ class Options:
     shape: Any = None
 
 
-class Holding(ks.Agent):
+class Holding(Idle):
     """An agent that learns nothing and holds something."""
 
     held: Any = eqx.field(static=True, default=None)
     learns_from: ks.Collector = ks.Rollouts(2, 4)
-
-    def init(self, spec, key):
-        return {"w": jnp.zeros(2)}
-
-    def act(self, state, obs, carry, key, *, greedy=False):
-        return jnp.int32(0), carry, None
-
-    def update(self, state, data, key, *, axis=None):
-        return state, {}
 
 
 def config_of(agent: ks.Agent) -> dict[str, Any]:
