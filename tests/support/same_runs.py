@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ def lines(folder: str | Path) -> list[dict[str, Any]]:
     return [{name: value for name, value in line.items() if name not in TIMES} for line in read]
 
 
-def same(run: str | Path, other: str | Path) -> None:
-    """All that two runs leave behind is equal bit for bit, times excepted."""
+def same(run: str | Path, other: str | Path, but: Collection[str] = ()) -> None:
+    """All that two runs leave behind is equal bit for bit, times excepted, and these facts."""
     mine, its = ks.load(run).record, ks.load(other).record
     for group in ("curves", "tables", "evaluation"):
         parts = getattr(mine, group), getattr(its, group)
@@ -32,7 +33,7 @@ def same(run: str | Path, other: str | Path) -> None:
     scenes = [None if record.film is None else record.film.scenes for record in (mine, its)]
     assert scenes[0] == scenes[1]
     assert lines(run) == lines(other)
-    known = [{k: v for k, v in record.facts.items() if k not in TIMES} for record in (mine, its)]
+    known = [{k: v for k, v in record.facts.items() if k not in (*TIMES, *but)} for record in (mine, its)]
     assert known[0] == known[1]
     ends = [checkpoints.newest(Path(folder)) for folder in (run, other)]
     assert ends[0].paths == ends[1].paths

@@ -271,7 +271,7 @@ def test_a_damaged_checkpoint_is_passed_over_and_made_again(monkeypatch, whole):
 def test_it_goes_on_on_another_number_of_devices(monkeypatch, whole):
     stopped(monkeypatch, 4, terminate, devices=2)
     api.resume("run", devices=1)
-    same("run", whole)
+    same("run", whole, but=("device",))  # which tells how many there were
 
 
 PPO_OPTIONS = {"num_envs": 8, "num_steps": 8, "minibatches": 2, "epochs": 2, "hidden": (8,)}
