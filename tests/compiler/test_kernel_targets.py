@@ -1,6 +1,7 @@
 """Code for processors that the tests do not run on: that LLVM makes it, and makes vectors of it."""
 
 import re
+from importlib import resources
 
 import jax
 import jax.numpy as jnp
@@ -10,10 +11,11 @@ import kousoku as ks
 from kousoku.collectors.slot import advance, begin
 from kousoku.compiler.backends.cpu.entry import emit_module
 from kousoku.compiler.frontend import from_jaxpr
-from kousoku.compiler.llvm.compile import assembly_code
+from kousoku.compiler.llvm.compile import assembly_code, object_code
 from kousoku.compiler.llvm.target import Target, prepare
 from kousoku.compiler.passes import run_passes
 
+WINDOWS = Target("x86_64-pc-windows-msvc", "haswell", "+avx2,+fma", 8, 256)
 TARGETS = {
     "NEON": (Target("aarch64-unknown-linux-gnu", "cortex-a76", "+neon", 4, 128), "v0.4s"),
     "AVX2": (Target("x86_64-unknown-linux-gnu", "haswell", "+avx2,+fma", 8, 256), "%ymm0"),
@@ -94,3 +96,18 @@ def test_llvm_sees_the_counter_where_each_lane_has_a_key(own_keys):
     processor, _ = TARGETS["AVX2"]
     text = _walk_emitted(processor, processor.lanes, (own_keys, True))
     assert ('asm ""' in text) != own_keys
+
+
+def test_for_windows_code_has_long_distances_and_nothing_to_unwind_it_by():
+    """LLVM's older loader, the only one there, aborts at distances of 32 bits, to other code as to what unwinds it."""
+    prepare()
+    handler = resources.files("kousoku.compiler.backends.cpu").joinpath("handler.ll").read_text(encoding="utf-8")
+    table = jnp.arange(40.0)
+    step = run_passes(from_jaxpr(jax.make_jaxpr(lambda x, i: table[i] * jnp.sin(x))(jnp.float32(1.0), jnp.int32(0))))
+    kernel = emit_module(step, WINDOWS.lanes, (True, True), WINDOWS, False).text
+    assert "movabsq" in assembly_code(kernel, WINDOWS)
+    for text in (kernel, handler):
+        code = object_code(text, WINDOWS)
+        assert b".text" in code
+        assert b".pdata" not in code
+        assert b".xdata" not in code

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import pytest
 
 import kousoku as ks
-from kousoku.compiler import Explanation, compiles, decide, fallback
+from kousoku.compiler import Explanation, compiles, config, decide, fallback
 from kousoku.compiler.backends import Platform
 
 WIDE, SMALL = jax.ShapeDtypeStruct((256, 256), jnp.float32), jax.ShapeDtypeStruct((8, 8), jnp.float32)
@@ -94,6 +94,15 @@ def test_the_process_is_switched_off(monkeypatch):
     assert told(ks.kernel(product).explain(SMALL, SMALL)) == "KOUSOKU_KERNEL=0 switches kernels off"
     with ks.use_kernels(True):
         assert told(ks.kernel(product).explain(SMALL, SMALL)) is None
+
+
+def test_where_nobody_has_tried_kernels_they_are_off_unless_asked_for(monkeypatch):
+    monkeypatch.setattr(config, "UNTRIED", True)
+    monkeypatch.delenv("KOUSOKU_KERNEL", raising=False)
+    told_off = "kernels are off on Windows, where nobody has tried them; KOUSOKU_KERNEL=on switches them on"
+    assert told(ks.kernel(product).explain(SMALL, SMALL)) == told_off
+    monkeypatch.setenv("KOUSOKU_KERNEL", "on")
+    assert told(ks.kernel(product).explain(SMALL, SMALL)) is None
 
 
 def test_another_platform(monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -12,6 +13,8 @@ import jax
 from ..core.errors import ConfigError, check_flag
 
 VARIABLE = "KOUSOKU_KERNEL"
+UNTRIED = sys.platform == "win32"
+"""Whether kernels are off unless the variable switches them on: on Windows, where no program has run one yet."""
 _state: ContextVar[bool | None] = ContextVar("kousoku_kernel", default=None)
 
 
@@ -30,12 +33,14 @@ def why_off() -> str | None:
             return f"{name} has JAX look at each operation"
     chosen = _state.get()
     if chosen is None and not _environment():
+        if VARIABLE not in os.environ:
+            return f"kernels are off on Windows, where nobody has tried them; {VARIABLE}=on switches them on"
         return f"{VARIABLE}={os.environ[VARIABLE]} switches kernels off"
     return "use_kernels(False) switches kernels off" if chosen is False else None
 
 
 def _environment() -> bool:
-    given = os.environ.get(VARIABLE, "on")
+    given = os.environ.get(VARIABLE, "off" if UNTRIED else "on")
     if given.lower() in ("on", "1", "true", ""):
         return True
     if given.lower() in ("off", "0", "false"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 
@@ -74,9 +75,9 @@ def assembly_code(text: str, target: Target) -> str:
 
 @cache
 def _linker() -> llvm.LLJIT:
-    """Returns LLVM's loader, one for the process."""
+    """Returns LLVM's loader, one for the process; on Windows the older one, as there is no other."""
     prepare()
-    return llvm.create_lljit_compiler(host().machine(), use_jit_link=True)
+    return llvm.create_lljit_compiler(host().machine(), use_jit_link=sys.platform != "win32")
 
 
 _numbers = itertools.count()
@@ -86,7 +87,8 @@ class LoadedCode:
     """Object code in executable memory, for as long as this object lives.
 
     JITLink puts code and constants into one piece of memory. LLVM's older loader does not: in a process with little
-    room in between they may be farther from one another than the code's 32-bit distances reach, and it aborts.
+    room in between they may be farther from one another than the code's 32-bit distances reach, and it aborts. Where
+    there is no other, code has distances of 64 bits (see `Target.machine`).
     """
 
     def __init__(self, code: bytes, exported: Sequence[str], imported: dict[str, int] | None = None) -> None:

@@ -61,8 +61,9 @@ class Target:
     def machine(self) -> llvm.TargetMachine:
         """Makes LLVM's code generator for it."""
         target = llvm.Target.from_triple(self.triple)
+        code_model = "large" if "windows" in self.triple else "default"  # see `LoadedCode`
         return target.create_target_machine(
-            cpu=self.cpu, features=self.features, opt=self.effort, reloc="pic", codemodel="default"
+            cpu=self.cpu, features=self.features, opt=self.effort, reloc="pic", codemodel=code_model
         )
 
 

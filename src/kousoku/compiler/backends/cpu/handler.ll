@@ -53,7 +53,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_detach(i64)
 
-define ptr @kousoku_handler(ptr %frame) {
+define ptr @kousoku_handler(ptr %frame) nounwind {
 entry:
   %extension.at = getelementptr i8, ptr %frame, i64 8
   %extension = load ptr, ptr %extension.at
@@ -335,7 +335,7 @@ finish:
 }
 
 ; XLA_FFI_State_Set: the program holds the site.
-define internal ptr @remember(ptr %frame, ptr %site) {
+define internal ptr @remember(ptr %frame, ptr %site) nounwind {
   %api.at = getelementptr i8, ptr %frame, i64 16
   %api = load ptr, ptr %api.at
   %context.at = getelementptr i8, ptr %frame, i64 24
@@ -359,7 +359,7 @@ define internal ptr @remember(ptr %frame, ptr %site) {
 }
 
 ; XLA_FFI_State_Get: the site that the program holds.
-define internal ptr @recall(ptr %frame, ptr %site.at) {
+define internal ptr @recall(ptr %frame, ptr %site.at) nounwind {
   %api.at = getelementptr i8, ptr %frame, i64 16
   %api = load ptr, ptr %api.at
   %context.at = getelementptr i8, ptr %frame, i64 24
@@ -385,7 +385,7 @@ define internal ptr @recall(ptr %frame, ptr %site.at) {
 }
 
 ; A program that held the site is gone.
-define internal void @release(ptr %site) {
+define internal void @release(ptr %site) nounwind {
   %record = load ptr, ptr %site
   call void @free(ptr %site)
   %programs.at = getelementptr %Record, ptr %record, i64 0, i32 7
@@ -394,7 +394,7 @@ define internal void @release(ptr %site) {
 }
 
 ; XLA_FFI_RunId_Get; false where XLA has no number for a run.
-define internal i1 @run.number(ptr %frame, ptr %run.at) {
+define internal i1 @run.number(ptr %frame, ptr %run.at) nounwind {
 entry:
   %api.at = getelementptr i8, ptr %frame, i64 16
   %api = load ptr, ptr %api.at
@@ -434,7 +434,7 @@ none:
 
 ; A device comes to the rendezvous of its run; the first one makes it. Returns whether others are still to come. The last
 ; one opens it, and has threads do what was promised.
-define internal i1 @come(ptr %site, i64 %run, ptr %rendezvous.at) {
+define internal i1 @come(ptr %site, i64 %run, ptr %rendezvous.at) nounwind {
 entry:
   %record = load ptr, ptr %site
   %devices.at = getelementptr %Record, ptr %record, i64 0, i32 8
@@ -510,7 +510,7 @@ end:
 }
 
 ; Waits until all have come; false then. After about a millisecond it leaves a promise; true then.
-define internal i1 @await(ptr %frame, ptr %site, ptr %rendezvous, ptr %function, ptr %inputs, ptr %outputs) {
+define internal i1 @await(ptr %frame, ptr %site, ptr %rendezvous, ptr %function, ptr %inputs, ptr %outputs) nounwind {
 entry:
   %opened.at = getelementptr %Rendezvous, ptr %rendezvous, i64 0, i32 4
   br label %look
@@ -563,7 +563,7 @@ here:
 }
 
 ; Leaves a promise at a rendezvous, unless all have come, or XLA takes none; returns whether it did.
-define internal i1 @promise(ptr %frame, ptr %site, ptr %rendezvous, ptr %function, ptr %inputs, ptr %outputs) {
+define internal i1 @promise(ptr %frame, ptr %site, ptr %rendezvous, ptr %function, ptr %inputs, ptr %outputs) nounwind {
 entry:
   %api.at = getelementptr i8, ptr %frame, i64 16
   %api = load ptr, ptr %api.at
@@ -652,7 +652,7 @@ none:
 }
 
 ; A thread does what was promised. Where the system has none to give now, it will.
-define internal void @begin(ptr %promise) {
+define internal void @begin(ptr %promise) nounwind {
 entry:
   %thread.at = alloca i64
   br label %try
@@ -672,7 +672,7 @@ detach:
   ret void
 }
 
-define internal ptr @keep(ptr %promise) {
+define internal ptr @keep(ptr %promise) nounwind {
   %function = load ptr, ptr %promise
   %rendezvous.at = getelementptr %Promise, ptr %promise, i64 0, i32 1
   %rendezvous = load ptr, ptr %rendezvous.at
@@ -694,7 +694,7 @@ define internal ptr @keep(ptr %promise) {
 }
 
 ; XLA_FFI_Future_SetAvailable.
-define internal void @fulfil(ptr %api, ptr %future) {
+define internal void @fulfil(ptr %api, ptr %future) nounwind {
   %args = alloca { i64, ptr, ptr }
   store i64 24, ptr %args
   %extension.at = getelementptr i8, ptr %args, i64 8
@@ -709,7 +709,7 @@ define internal void @fulfil(ptr %api, ptr %future) {
 }
 
 ; A device leaves; the last one frees the rendezvous, which its site no longer knows.
-define internal void @part(ptr %rendezvous, i64 %devices) {
+define internal void @part(ptr %rendezvous, i64 %devices) nounwind {
 entry:
   %left.at = getelementptr %Rendezvous, ptr %rendezvous, i64 0, i32 3
   %before = atomicrmw add ptr %left.at, i64 1 acq_rel, align 8
@@ -726,7 +726,7 @@ end:
 }
 
 ; Held for a few instructions.
-define internal void @lock(ptr %site) {
+define internal void @lock(ptr %site) nounwind {
 entry:
   %lock.at = getelementptr %Site, ptr %site, i64 0, i32 1
   br label %try
@@ -744,14 +744,14 @@ end:
   ret void
 }
 
-define internal void @unlock(ptr %site) {
+define internal void @unlock(ptr %site) nounwind {
   %lock.at = getelementptr %Site, ptr %site, i64 0, i32 1
   store atomic i64 0, ptr %lock.at release, align 8
   ret void
 }
 
 ; data[i] = buffers[i]->data
-define internal void @addresses(ptr %buffers, i64 %n, ptr %data) {
+define internal void @addresses(ptr %buffers, i64 %n, ptr %data) nounwind {
 entry:
   br label %head
 
@@ -775,7 +775,7 @@ end:
 }
 
 ; XLA_FFI_ThreadPool_NumThreads; 1 where it fails.
-define internal i64 @threads(ptr %frame) {
+define internal i64 @threads(ptr %frame) nounwind {
   %api.at = getelementptr i8, ptr %frame, i64 16
   %api = load ptr, ptr %api.at
   %context.at = getelementptr i8, ptr %frame, i64 24
@@ -799,7 +799,7 @@ define internal i64 @threads(ptr %frame) {
 }
 
 ; XLA_FFI_ThreadPool_Schedule of @task; where it fails, the others do the work.
-define internal void @schedule(ptr %frame, ptr %call) {
+define internal void @schedule(ptr %frame, ptr %call) nounwind {
 entry:
   %api.at = getelementptr i8, ptr %frame, i64 16
   %api = load ptr, ptr %api.at
@@ -831,7 +831,7 @@ end:
 }
 
 ; XLA_FFI_Error_Destroy.
-define internal void @forget(ptr %api, ptr %error) {
+define internal void @forget(ptr %api, ptr %error) nounwind {
 entry:
   %is = icmp ne ptr %error, null
   br i1 %is, label %destroy, label %end
@@ -853,14 +853,14 @@ end:
 }
 
 ; A thread of the pool helps. It may come when all is done: then it only leaves.
-define internal void @task(ptr %call) {
+define internal void @task(ptr %call) nounwind {
   call void @work(ptr %call)
   call void @leave(ptr %call)
   ret void
 }
 
 ; Claim chunks until there are none.
-define internal void @work(ptr %call) {
+define internal void @work(ptr %call) nounwind {
 entry:
   %done.at = getelementptr %Call, ptr %call, i64 0, i32 1
   %c.function = getelementptr %Call, ptr %call, i64 0, i32 3
@@ -896,7 +896,7 @@ end:
 }
 
 ; The last one to leave clears up.
-define internal void @leave(ptr %call) {
+define internal void @leave(ptr %call) nounwind {
 entry:
   %users.at = getelementptr %Call, ptr %call, i64 0, i32 2
   %before = atomicrmw sub ptr %users.at, i64 1 acq_rel, align 8
