@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from forked import in_a_forked_process
 
+from kousoku.cli import own_code
 from kousoku.core.cache_folder import SWITCH
 
 WALK = """
@@ -194,3 +197,13 @@ def test_what_it_compiles_is_kept_where_that_of_the_tests_is():
     script = f"import json, os; print(json.dumps([os.environ.get(name) for name in ({SWITCH!r}, 'PATH')]))"
     assert in_a_forked_process(script, {}) == [os.environ[SWITCH], None]
     assert in_a_forked_process(script, {SWITCH: "off"}) == ["off", None]
+
+
+def test_a_slash_names_a_file_also_where_paths_are_written_with_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(own_code, "os", SimpleNamespace(**(vars(os) | {"sep": "\\"})))
+    (tmp_path / "far_walk_of_mine.py").write_text("STEPS = 3")
+    (tmp_path / "deep").mkdir()
+    monkeypatch.chdir(tmp_path / "deep")
+    monkeypatch.delitem(sys.modules, "far_walk_of_mine", raising=False)
+    own_code._import("../far_walk_of_mine.py")
+    assert sys.modules.pop("far_walk_of_mine").STEPS == 3

@@ -211,6 +211,20 @@ def test_killed_while_one_takes_the_place_of_another_there_is_always_one(run, mo
     assert sorted(path.name for path in (run / "checkpoints").iterdir()) == [f"{step:012d}" for step in (10, 20)]
 
 
+def test_where_nobody_may_make_links_a_name_with_other_letters_is_taken_as_it_is(tmp_path, monkeypatch):
+    """So it is on Windows, where a run below a folder with an accent could save no checkpoint."""
+
+    def refused(*_, **__):
+        raise OSError(errno.EPERM, "A required privilege is not held by the client")
+
+    monkeypatch.setattr(array_store, "OPENED", tmp_path / "there is none")
+    monkeypatch.setattr(array_store.Path, "symlink_to", refused)
+    folder = tmp_path / "José (1)" / "run"
+    asked = {"steps": 200, "checkpoint_every": 100, "eval_episodes": 0, "progress": False}
+    ks.train("q_learning", "GridWorld-v0", out=folder, **asked)
+    assert checkpoints.newest(folder).progress.step == 200
+
+
 def test_none_at_all_is_none(tmp_path):
     assert checkpoints.newest(tmp_path) is None
 

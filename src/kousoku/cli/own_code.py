@@ -29,10 +29,11 @@ def import_all(named: Sequence[str]) -> list[str]:
 
 
 def _import(name: str) -> None:
-    if not name or (name.startswith(("-", ".")) and os.sep not in name):
+    is_path = any(separator in name for separator in {"/", os.sep})
+    if not name or (name.startswith(("-", ".")) and not is_path):
         raise ConfigError(IMPORT, name or ..., "give a file, such as ./walk.py, or the name of a module")
     try:
-        if name.endswith(".py") or os.sep in name:
+        if name.endswith(".py") or is_path:
             _import_file(name)
         else:
             _look_in(Path.cwd())

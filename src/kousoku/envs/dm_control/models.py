@@ -49,7 +49,7 @@ def suite_model(domain: str, edit: Edit | None = None) -> Model:
     if not path.is_file():
         raise ConfigError(DOMAIN, domain, f"there is no {path}; another version has it: {INSTALL}")
     try:
-        root = ElementTree.fromstring(path.read_text())
+        root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
         included = {
             name: (folder / name).read_bytes() for name in (tag.get("file", "") for tag in root.iter("include"))
         }

@@ -129,7 +129,8 @@ def _by_orbax() -> Iterator[Any]:
 def _plainly_named(folder: Path) -> Iterator[Path]:
     """Gives a folder, which need not be there yet, an absolute name of plain parts.
 
-    Where it has none, that is its parent's as an opened folder, or a link's below the system's folder for such files.
+    Where it has none, that is its parent's as an opened folder, or a link's below the system's folder for such files;
+    its own where the system lets nobody make links, as Windows may.
     """
     absolute = folder.absolute()
     if all(PLAIN.fullmatch(part) for part in absolute.parts[1:]):
@@ -144,7 +145,10 @@ def _plainly_named(folder: Path) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="kousoku-") as made:
         link = Path(made) / "folder"
-        link.symlink_to(absolute.parent, target_is_directory=True)
+        try:
+            link.symlink_to(absolute.parent, target_is_directory=True)
+        except OSError:
+            link = absolute.parent
         yield link / absolute.name
 
 

@@ -15,7 +15,7 @@ X86 = """
 declare void @llvm.x86.sse.stmxcsr(ptr)
 declare void @llvm.x86.sse.ldmxcsr(ptr)
 
-define void @{name}(ptr %function, ptr %inputs, ptr %outputs, i64 %count) {{
+define void @{name}(ptr %function, ptr %inputs, ptr %outputs, i64 %count) nounwind {{
   %before.at = alloca i32
   %flushing.at = alloca i32
   call void @llvm.x86.sse.stmxcsr(ptr %before.at)
@@ -34,7 +34,7 @@ AARCH64 = """
 declare i64 @llvm.aarch64.get.fpcr()
 declare void @llvm.aarch64.set.fpcr(i64)
 
-define void @{name}(ptr %function, ptr %inputs, ptr %outputs, i64 %count) {{
+define void @{name}(ptr %function, ptr %inputs, ptr %outputs, i64 %count) nounwind {{
   %before = call i64 @llvm.aarch64.get.fpcr()
   %flushing = or i64 %before, 16777216
   call void @llvm.aarch64.set.fpcr(i64 %flushing)
