@@ -35,8 +35,8 @@ def run_all() -> None:
             for command in (["evaluate", str(out)], ["export", str(out), "--out", f"{folder}/{agent}.py"]):
                 if main(command) != 0:
                     sys.exit(f"kousoku {' '.join(command)} failed")
-            bytes = (out / "report.html").stat().st_size
-            print(f"{agent} {env}: {run.record.facts['steps']:,} steps, a report of {bytes:,} bytes")
+            size = (out / "report.html").stat().st_size
+            print(f"{agent} {env}: {run.record.facts['steps']:,} steps, a report of {size:,} bytes")
 
 
 if __name__ == "__main__":

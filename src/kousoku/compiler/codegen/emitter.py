@@ -324,8 +324,9 @@ class Emitter:
         """Copies several arrays to their targets as if at once: what is read from a target are its old elements.
 
         Args:
-            moves: (target, array, mask), as `write` takes them; no two targets share a buffer.
+            moves: (target, array, mask), as `write` takes them. Each target is all of a buffer that no other one has.
         """
+        moves = [(t, v, m) for t, v, m in moves if not (isinstance(v, Stored) and v.buffer is t.buffer and v.whole)]
         moves = [(target, self._copy_if_overwritten(target, value, moves), mask) for target, value, mask in moves]
         for target, value, mask in moves:
             self.write(target, value, mask)

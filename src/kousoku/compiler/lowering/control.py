@@ -243,7 +243,7 @@ class Carry:
         for value, target, masked in zip(results, self.targets, self.masked, strict=True):
             if target is None:
                 flat += elements(value)
-            elif not (isinstance(value, Stored) and value.buffer is target.buffer and value.whole):
+            else:
                 moves.append((target, value, k.mask_of(target.buffer) if masked else None))
         k.write_all(moves)
         return flat

@@ -129,12 +129,10 @@ class _ScalarEntry(_Entry):
         results = k.run(self.graph, [self.read(stored) for stored in given])
         moves: list[tuple[Stored, Value, Operand | None]] = []
         for i, (v, value, pointer) in enumerate(zip(self.graph.outputs, results, outputs, strict=True)):
-            if i not in self.result_in:
+            if i in self.result_in:
+                moves.append((given[self.result_in[i]], value, None))
+            else:
                 k.write(self.outer(v, self.base(pointer, number, v.size, stored_type(value.type)), "output"), value)
-                continue
-            target = given[self.result_in[i]]
-            if not (isinstance(value, Stored) and value.buffer is target.buffer and value.whole):
-                moves.append((target, value, None))
         k.write_all(moves)
 
 
