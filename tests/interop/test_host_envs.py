@@ -12,9 +12,10 @@ import jax
 import numpy as np
 import pytest
 from host_diary import Diary
-from host_worlds import Counter, Push, Rooms
+from host_worlds import Counter, Loaded, LoadedDm, Push, Rooms
 
 import kousoku as ks
+from kousoku.collectors.host_slots import HostSlots
 from kousoku.core import own_line
 from kousoku.core.errors import RunWarning
 from kousoku.interop.host import workers as workers_module
@@ -242,6 +243,24 @@ def test_what_the_environment_cuts_is_not_cut_by_the_evaluation(cut, max_steps, 
     assert run.record.evaluation["length"].tolist() == [[3, 3]]
     assert run.record.evaluation["truncated"].all()
     assert run.record.facts["cut_evaluations"] == told
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda workers: ks.from_gymnasium(Loaded, workers=workers),
+        lambda workers: ks.from_gymnasium(Loaded(), workers=workers),
+        lambda workers: ks.from_dm_env(LoadedDm, workers=workers),
+        lambda workers: ks.from_dm_env(LoadedDm(), workers=workers),
+    ],
+    ids=["gymnasium", "gymnasium copied", "dm_env", "dm_env copied"],
+)
+def test_processes_that_only_step_environments_load_no_jax(make):
+    for workers, loaded in ((0, 1), (1, 0)):
+        slots = HostSlots(make(workers), [0])
+        seen = slots.step([np.zeros(1, np.int32)]).next_obs
+        slots.close()
+        assert [leaf.tolist() for leaf in jax.tree.leaves(seen)] == [[loaded]]
 
 
 def test_runs_of_before_and_with_other_workers_are_gone_on_with():

@@ -1,5 +1,8 @@
 """Environments of Gymnasium's whose every transition can be told beforehand. Worker processes import it: no JAX."""
 
+import sys
+from types import SimpleNamespace
+
 import gymnasium
 import numpy as np
 from gymnasium import spaces
@@ -125,3 +128,37 @@ class Spoken(gymnasium.Env):
 
     def _say(self):
         return self._seen(self.words[self.turn % len(self.words)])
+
+
+class Loaded(gymnasium.Env):
+    """Observes whether JAX is loaded in the process that steps it."""
+
+    observation_space = spaces.Discrete(2)
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        return int("jax" in sys.modules), {}
+
+    def step(self, action):
+        return int("jax" in sys.modules), 0.0, False, False, {}
+
+
+class LoadedDm:
+    """The same by the protocol of dm_env."""
+
+    def reset(self):
+        ends = {"first": lambda: True, "last": lambda: False}
+        return SimpleNamespace(observation=float("jax" in sys.modules), reward=None, discount=None, **ends)
+
+    def step(self, action):
+        ends = {"first": lambda: False, "last": lambda: False}
+        return SimpleNamespace(observation=float("jax" in sys.modules), reward=0.0, discount=1.0, **ends)
+
+    def action_spec(self):
+        return SimpleNamespace(num_values=2, shape=(), dtype=np.int32)
+
+    def observation_spec(self):
+        return SimpleNamespace(shape=(), dtype=np.float64)
+
+    def close(self):
+        pass

@@ -30,8 +30,8 @@ from .tree_io import to_arrays
 MOST_NUMBERS = 20
 MOST_TOLD = 100
 """Letters of what a field was, in a message."""
-MAKER, ADAPTER = "make_vector", "_Adapter"
-"""The field of an environment on the host that makes it, and the class around what makes one of `dm_env`."""
+MAKER, ADAPTERS = "make_vector", ("DmAdapter", "_Adapter")
+"""The field of an environment on the host that makes it; the classes around what makes one of `dm_env`."""
 WITHIN, LAMBDA = "<locals>.", "<lambda>"
 """Parts of the names of functions: of what stands within another function, and of what has no name."""
 Tell = Callable[[Any], Any]
@@ -138,7 +138,7 @@ def _made_by(told: Any) -> Any:
     fields = _without_class(told)
     factory = fields.get("factory", told) if isinstance(fields, dict) else told
     match factory:
-        case {"partial": [str(kind), [adapted, *_], _]} if kind == ADAPTER:
+        case {"partial": [str(kind), [adapted, *_], _]} if kind in ADAPTERS:
             return adapted
     return factory
 
