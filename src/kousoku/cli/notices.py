@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Sequence
 
 from ..core.errors import EnvError
 from ..run import Run
 from . import IMPORT
+from .command_line import command_line
 
 
 def end(run: Run, words: Sequence[str]) -> int:
@@ -46,7 +46,7 @@ def _resume(run: Run, words: Sequence[str]) -> str:
     """Returns the command that goes on with a run, with what the words of another one import."""
     path = str(run.path)
     imports = [word for i, flag in enumerate(words) if flag == IMPORT for word in words[i : i + 2]]
-    return f"`{shlex.join(['kousoku', 'resume', f'./{path}' if path.startswith('-') else path, *imports])}`"
+    return f"`{command_line(['kousoku', 'resume', f'./{path}' if path.startswith('-') else path, *imports])}`"
 
 
 def tell(run: Run) -> None:

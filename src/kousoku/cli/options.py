@@ -13,7 +13,6 @@ import io
 import itertools
 import json
 import re
-import shlex
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from ..core.output_file import output_file
 from ..core.synonyms import our_name
 from ..core.typed_number import THOUSANDS, typed_number
 from ..ops.schedules import Schedule, parse_schedule, schedule_text
+from .command_line import command_line
 
 GENERATOR = b'name="generator" content="Kousoku"'
 """What the head of our pages has."""
@@ -281,7 +281,7 @@ def _check_words(options: Sequence[Option], words: Sequence[str], where: str) ->
         if following.startswith("--"):
             raise ConfigError(flag, ..., "give it a value")
         if following.startswith("-") and not DASHED_VALUE.fullmatch(following):
-            raise ConfigError(flag, following, f"write {flag}={shlex.quote(following)}")
+            raise ConfigError(flag, following, f"write {flag}={command_line([following])}")
 
 
 def _annotation(option: Option) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -16,6 +15,7 @@ from ..training.arguments import check_ids
 from ..training.config import Kind
 from ..training.devices import use_all_cores
 from ..training.presets import Preset, preset
+from .command_line import command_line
 from .made_by_id import agent_options, env_options, env_values
 from .options import THOUSANDS, Option, hyper_parameter, numbers, parse
 from .settings import SEED, setting_options, setting_values
@@ -64,7 +64,7 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
         words,
         agent_options=hyper,
         env_options=of_made_env,
-        command=shlex.join(["kousoku", name, *words]),
+        command=command_line(["kousoku", name, *words]),
         sweep=swept | env_swept,
         **setting_values({option.name: given[option.name] for option in of_run if option.name in given}),
     )
