@@ -1,5 +1,6 @@
 """Compiled programs are kept between processes, unless somebody says no."""
 
+import dataclasses
 import errno
 import math
 import os
@@ -22,6 +23,7 @@ import kousoku as ks
 from kousoku.cli import main
 from kousoku.cli.one_line import on_one_line
 from kousoku.compiler import backends
+from kousoku.compiler.llvm import target
 from kousoku.core import cache_folder
 from kousoku.core.cache_folder import SWITCH
 from kousoku.core.errors import RunWarning
@@ -94,6 +96,15 @@ def test_a_folder_of_ones_own(monkeypatch):
 def test_another_kind_of_machine_has_another_folder(monkeypatch):
     here = compile_cache._machine()
     monkeypatch.setattr(compile_cache.metadata, "version", lambda name: "0.0.0")
+    assert compile_cache._machine() != here
+
+
+def test_where_linux_does_not_tell_the_processor_llvm_does(monkeypatch):
+    monkeypatch.setattr(compile_cache, "Path", lambda name: pathlib.Path("no such folder", name.lstrip("/")))
+    this = target.host()
+    monkeypatch.setattr(target, "host", lambda: this)
+    here = compile_cache._machine()
+    monkeypatch.setattr(target, "host", lambda: dataclasses.replace(this, cpu="apple-m1"))
     assert compile_cache._machine() != here
 
 

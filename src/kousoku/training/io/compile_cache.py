@@ -13,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 
 from ...compiler import backends
+from ...compiler.llvm import target
 from ...compiler.llvm.object_cache import ObjectCache
 from ...core.cache_folder import cache_root, chosen_folder, is_off, is_trusted, warn_nothing_is_kept, warn_only_read
 
@@ -104,7 +105,8 @@ def _machine() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         features = next((line for line in lines if line.startswith(("flags", "Features"))), "")
-    except OSError:
-        features = platform.processor()
+    except OSError:  # not Linux; a Mac's name of its processor, "arm", is that of all of them
+        processor = target.host()
+        features = f"{processor.cpu} {processor.features}"
     text = "|".join((platform.machine(), features, metadata.version("jaxlib")))
     return f"{platform.machine()}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
