@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from fresh_process import check_refusals, without_types_checked
+from pendulum_data import pendulum
 
 import kousoku as ks
 from kousoku.agents import AGENTS
@@ -102,6 +103,16 @@ def test_nor_is_it_in_python():
 def test_data_sets_in_folders_with_colons_are_no_schedules_to_sweep(capsys):
     assert main(["sweep", "bc", "CartPole-v1", "--dataset", "a:b/data,minari:x"]) == 2
     assert "--dataset: got 'a:b/data'; a data set cannot be swept" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["train", "sweep"])
+def test_data_sets_in_files_with_commas_are_one_value(command, capsys, tmp_path):
+    file = str(tmp_path / "a,b.npz")
+    assert main(["train", "bc", "Pendulum-v1", "--dataset", file]) == 2
+    assert "there is no such file" in capsys.readouterr().err
+    ks.save_dataset(pendulum(), file)
+    words = ["--dataset", file, "--batch-size", "16", "--learning-rate", "1e-3,1e-4" if command == "sweep" else "1e-3"]
+    assert main([command, "bc", "Pendulum-v1", *words, "--steps", "64", "--out", "", "--eval-episodes", "0"]) == 0
 
 
 def test_a_list_of_pairs_may_have_commas():

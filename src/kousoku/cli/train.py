@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from ..agents import AGENTS
@@ -24,6 +25,8 @@ from .wrapped import fill
 WHAT = "Train agents on an environment, evaluate them greedily, and write a run folder with a report."
 LISTS = "A number may be a list, as in 0.1,0.5: every combination is trained."
 GO_ON = "`kousoku resume RUN` goes on with a run that was stopped."
+DATASET = "dataset"
+"""The hyper-parameter that names a file."""
 RESUME = Option("resume", None, "RUN", "the run folder")
 WRAP = Option(
     "wrap",
@@ -129,7 +132,9 @@ def _hyper_parameters(
         text = str(given.get(option.name, ""))
         if option.name not in given:
             continue
-        if "," not in text or option.several or (sweep and isinstance(option.default, (str, bool))):
+        is_file = option.name == DATASET and (not sweep or Path(text).is_file())
+        one_text = is_file or (sweep and isinstance(option.default, (str, bool)))
+        if "," not in text or option.several or one_text:
             like = option.default if isinstance(option.default, tuple) or not option.several else []
             one[option.name] = hyper_parameter(option.flag, text, like, option.scheduled)
         elif sweep:
@@ -149,7 +154,7 @@ def _check_numbers_alone(option: Option, text: str) -> None:
     for part in text.split(","):
         if option.scheduled and is_schedule(part):
             raise ConfigError(option.flag, part, "schedules cannot be swept, only numbers; give each a run of its own")
-        if part.endswith(SUFFIX) or option.name == "dataset":
+        if part.endswith(SUFFIX) or option.name == DATASET:
             raise ConfigError(option.flag, part, "a data set cannot be swept, only numbers; give each a run of its own")
 
 
