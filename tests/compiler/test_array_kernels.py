@@ -399,6 +399,19 @@ def test_arrays_that_are_made_together_are_written_in_one_loop():
     assert (loops, stores) == (of_one + before, stored + before + 3)
 
 
+def test_a_vector_that_is_read_in_parts_alone_stands_nowhere():
+    """As an optimiser's step, which each array of a network takes its part of."""
+
+    def step(x, y, mean):
+        one, two = jnp.split(jnp.tanh(mean) / (jnp.abs(mean) + 1.0), [160])
+        return x - one.reshape(16, 10), y - two
+
+    args = normal(16, 10), normal(96), normal(256)
+    assert_close(arrays(step, *args), jax.jit(step)(*args))
+    of_one, stored = loops_and_stores(lambda x: x * 2.0, args[0])
+    assert loops_and_stores(step, *args) == (of_one + 1, stored + 1)
+
+
 def larger(x, y):
     return jnp.where(jnp.abs(x) > jnp.abs(y), x, y)
 

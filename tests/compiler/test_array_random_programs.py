@@ -7,6 +7,7 @@ import pytest
 from kernel_oracle import no_fallback
 
 import kousoku as ks
+from kousoku.ops.trees import as_vector
 
 SHAPE = (5, 21)
 CARRIED = 3
@@ -16,8 +17,28 @@ def nearer_to_zero(x, y):
     return jnp.where(jnp.abs(x) < jnp.abs(y), x, y)
 
 
+def in_parts(x):
+    """What is computed along a vector, read in parts of other shapes."""
+    one, two, three = jnp.split((jnp.sqrt(jnp.abs(x)) * 0.7).reshape(-1), [20, 62])
+    return jnp.concatenate([three * 0.5, (one.reshape(4, 5) - x[:4, :5]).reshape(-1), jnp.tanh(two)]).reshape(SHAPE)
+
+
+def filled(x):
+    return as_vector([x[2:] * 0.5, x[0], x[:1] - 0.1]).reshape(SHAPE)
+
+
+def moved(x, y):
+    """A step along a vector, of moments that both go on and are read in parts."""
+    mean = 0.9 * x.reshape(-1) + 0.1 * y.reshape(-1)
+    step, rest = jnp.split(mean / (jnp.abs(mean) + 1.0), [84])
+    far = jnp.concatenate([y[:4] - 0.1 * step.reshape(4, 21), rest[None]])
+    return far + 0.1 * mean.reshape(SHAPE)
+
+
 def unary(rng):
     return [
+        in_parts,
+        filled,
         lambda x: x * 0.5 + 0.25,
         lambda x: -x,
         lambda x: jnp.sqrt(jnp.abs(x)),
@@ -31,11 +52,12 @@ def unary(rng):
         lambda x: jnp.tanh(x),
         lambda x: x * x * 0.1 + x / (1.0 + x * x),
         lambda x: x / 2.0 - jax.lax.dynamic_slice(x, (jnp.int32(x[0, 0] > 0), 2), (1, 1)) * x,
-    ][rng.integers(13)]
+    ][rng.integers(15)]
 
 
 def binary(rng):
     return [
+        moved,
         lambda x, y: x * 0.5 + y * 0.5,
         lambda x, y: x - y * 0.25,
         lambda x, y: jnp.maximum(x, y),
@@ -50,7 +72,7 @@ def binary(rng):
         lambda x, y: jnp.maximum(jnp.einsum("bij,bj->bi", x[:, :, None] + y[:, None, :], y) * 0.1 - x, 0.0) * y,
         lambda x, y: x.at[jnp.array([3, 1])].apply(lambda v: v * 0.5 + 0.1) + y,
         lambda x, y: x - jax.lax.reduce(y, jnp.float32(9), nearer_to_zero, (0,))[None],
-    ][rng.integers(14)]
+    ][rng.integers(15)]
 
 
 def program(seed):

@@ -19,6 +19,7 @@ from kousoku.compiler.frontend import from_jaxpr
 from kousoku.compiler.ir import Devices
 from kousoku.compiler.passes import run_passes
 from kousoku.core.errors import ConfigError
+from kousoku.ops.trees import as_vector
 
 AXIS = "devices"
 ALL = PartitionSpec(AXIS)
@@ -110,6 +111,45 @@ def test_whole_numbers_stay_exact(name):
     x = rows(2, 21, dtype=jnp.int32) * 40_000_000  # overflows: wraps around as XLA does
     given, wanted = pair(2, COLLECTIVES[name], x)
     np.testing.assert_array_equal(given, wanted)
+
+
+def one_after_the_other(arrays):
+    return jnp.concatenate([x.reshape(-1) for x in arrays])
+
+
+def twice(arrays):
+    return jnp.concatenate([one_after_the_other(arrays[:2]), one_after_the_other(arrays[2:])])
+
+
+@pytest.mark.parametrize("sum_of", [jax.lax.psum, jax.lax.pmax])
+@pytest.mark.parametrize("joined", [one_after_the_other, as_vector, twice])
+def test_a_vector_of_several_arrays_is_never_there_but_summed(joined, sum_of):
+    """Devices read each array where it lies; small ones, whose loops would cost more, are put beside each other."""
+    arrays = [rows(2, *shape) for shape in [(3, 37), (130,), (5,), (), (1, 7), (64,), (2,)]]
+    function = lambda xs: sum_of(joined([*xs[:-1], jnp.tanh(xs[-1] * 0.1)]), AXIS)  # noqa: E731
+    assert_close(*pair(2, function, arrays))
+    jaxpr = jax.make_jaxpr(function, axis_env=[(AXIS, 2)])([x[0] for x in arrays])
+    graph = run_passes(from_jaxpr(jaxpr, devices=Devices(AXIS, 2)), arrays=True)
+    (summed,) = [op for op in graph.ops if op.name in ("psum", "pmax")]
+    assert [part.size for part in summed.inputs] == [111, 130, 13, 64, 2]
+    assert not any(op.name == "dynamic_update_slice" for op in graph.ops)
+
+
+def test_vectors_that_are_filled_otherwise_are_summed_as_they_are():
+    """Not from the beginning, not to the end, or read on the way."""
+
+    def begun_late(x, y):
+        return jnp.zeros(200).at[10:140].set(y).at[140:200].set(x[:60])
+
+    def begun(x, y):
+        return jnp.ones(200).at[:130].set(y)
+
+    def read(x, y):
+        half = jnp.zeros(200).at[:130].set(y)
+        return half.at[130:].set(x[:70]) + half
+
+    for fill in (begun_late, begun, read):
+        assert_close(*pair(2, lambda x, y, fill=fill: jax.lax.psum(fill(x, y), AXIS), rows(2, 111), rows(2, 130)))
 
 
 def test_booleans_are_joined():

@@ -120,6 +120,9 @@ class ArrayEmitter(Emitter):
         outer = (*shape[:axis], *shape[axis + 1 :])
         ix.each(self.b, outer, lambda p: self.strips(shape[axis], lambda s: body((*p[:axis], s, *p[axis:]))))
 
+    def is_read_in_parts(self, value: Value) -> bool:
+        return isinstance(value, Lazy) and value.flat and (self.single_use or value.work <= self.recomputed)
+
     def settle(self, value: Lazy, alone: bool) -> Value:
         """Computes the elements of a new array, in a loop with others: where those lie that they are made of, if nobody
         needs the old ones.

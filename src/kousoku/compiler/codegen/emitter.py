@@ -179,13 +179,24 @@ class Emitter:
         work = WORK.get(op.name, 1)
         return self.lazy(shape, dtype, inputs, element, aligned=True, work=work, alone=op.name in ALONE)
 
-    def move(self, op: Op, where: Callable[[Position], Position], value: Value, repeats: bool = False) -> Value:
-        """Returns elements of `value` in other places; `repeats` if one may be asked for several times."""
+    def move(
+        self, op: Op, where: Callable[[Position], Position], value: Value, repeats: bool = False, flat: bool = False
+    ) -> Value:
+        """Returns elements of `value` in other places.
+
+        Args:
+            op: the operation that is written.
+            where: from a position to where its element is in `value`.
+            value: the array.
+            repeats: whether an element may be asked for several times.
+            flat: whether neighbours in memory stay neighbours (see `Lazy.flat`).
+        """
         if repeats:
             value = self.reusable(value)
         out = op.outputs[0]
         element = lambda p, v: asked(v, where(p))  # noqa: E731
-        return self.lazy(out.shape, out.dtype, (value,), element, costly=False, aligned=value.size == 1, work=0)
+        aligned = value.size == 1
+        return self.lazy(out.shape, out.dtype, (value,), element, costly=False, aligned=aligned, work=0, flat=flat)
 
     def lazy(
         self,
@@ -198,6 +209,7 @@ class Emitter:
         work: int = SEVERAL,
         alone: bool = False,
         depth: int = 1,
+        flat: bool = False,
     ) -> Value:
         """Makes an array whose elements are `element(position, *sources)`.
 
@@ -210,13 +222,14 @@ class Emitter:
             work: about how many operations there are beside the sources' own.
             alone: whether the operation that is being written reads its inputs for these elements only.
             depth: how many operations one after the other it counts for, of the `DEEPEST`.
+            flat: whether it is flat (see `Lazy`) though its sources have other shapes.
         """
         if math.prod(shape) <= self.unroll:
             elements = [computed(element(p, *sources)) for p in ix.all_indices(shape)]
             return Registers(shape, dtype, self.memory, elements)
         kept = tuple(self.addressable(s) for s in sources)
         costly = costly or any(isinstance(s, Lazy) and s.costly for s in kept)
-        flat = aligned and all(s.size == 1 or (s.shape == shape and is_flat(s)) for s in kept)
+        flat = flat or (aligned and all(s.size == 1 or (s.shape == shape and is_flat(s)) for s in kept))
         work += sum(work_of(s) for s in kept if s.size > 1)
         depth += max((s.depth for s in kept if isinstance(s, Lazy)), default=0)
         value = Lazy(shape, dtype, lambda p: element(p, *kept), kept, costly, flat, work, depth)
@@ -233,6 +246,10 @@ class Emitter:
     def addressable(self, value: Value) -> Value:
         """Returns the value so that any element can be read inside a loop."""
         return self.memory.spill(value) if isinstance(value, Registers) and value.size > 1 else value
+
+    def is_read_in_parts(self, value: Value) -> bool:
+        """Returns whether an array need not be there as a whole for what the operation makes of it: its parts."""
+        return False
 
     def reusable(self, value: Value) -> Value:
         """Returns the value so that reading an element twice costs no more than a load."""

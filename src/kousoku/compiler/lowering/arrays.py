@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..codegen import index as ix
-from ..codegen.emitter import Emitter, is_varying
+from ..codegen.emitter import Emitter, is_flat, is_varying
 from ..codegen.operand import LLVM_TYPES, Operand, int_constant
 from ..codegen.value import Constant, Position, Registers, Stored, Undef, Value, asked
 from ..ir import Op
@@ -46,6 +46,9 @@ def reshape(k: Emitter, op: Op, x: Value, *_: Value) -> Value:
     ones_dropped = [n for n in x.shape if n != 1] == [n for n in out.shape if n != 1]
     if ones_dropped and not isinstance(x, Stored):
         return k.move(op, lambda p: _without_ones(p, out.shape, x.shape), x)
+    if k.is_read_in_parts(x):
+        first, strides = (0,) * (len(x.shape) - 1), ix.strides_of(out.shape)
+        return k.move(op, lambda p: (*first, ix.flat(k.b, p, strides)), x, flat=True)
     if not isinstance(x, Stored) or x.strides != ix.strides_of(x.shape):
         x = k.copy(x)
     return view(k, op, x, x.offset, ix.strides_of(out.shape))
@@ -75,7 +78,7 @@ def slice_(k: Emitter, op: Op, x: Value) -> Value:
     def where(p: Position) -> Position:
         return tuple(ix.add(k.b, ix.scale(k.b, i, n), s) for i, n, s in zip(p, steps, start, strict=True))
 
-    return k.move(op, where, x)
+    return k.move(op, where, x, flat=len(x.shape) == 1 and steps[0] == 1 and is_flat(x))
 
 
 def rev(k: Emitter, op: Op, x: Value) -> Value:
@@ -140,7 +143,7 @@ def lift(k: Emitter, value: Value, axis: int) -> Value:
 def split(k: Emitter, op: Op, x: Value) -> list[Value]:
     """Splits along an axis."""
     axis, sizes = op.params["axis"], op.params["sizes"]
-    x = k.reusable(x)
+    x = x if k.is_read_in_parts(x) else k.reusable(x)
     pieces = []
     start = 0
     for size, out in zip(sizes, op.outputs, strict=True):

@@ -1,6 +1,7 @@
 """Runs passes over a graph, between the front end and code generation."""
 
 from ..ir import Graph
+from .joined_vectors import joined_vectors
 from .matrix_products import matrix_products
 from .narrow_products import narrow_products
 from .product_ends import product_ends
@@ -15,4 +16,4 @@ def run_passes(graph: Graph, arrays: bool = False) -> Graph:
         arrays: whether vectors will lie along its arrays.
     """
     sunk = sink_into_branches(graph)
-    return product_ends(matrix_products(narrow_products(sunk))) if arrays else sunk
+    return product_ends(matrix_products(narrow_products(joined_vectors(sunk)))) if arrays else sunk

@@ -7,7 +7,7 @@ devices, so that all get the same bits; then all wait once more before anybody w
     bytes 0 to 7    how many have arrived
     bytes 64 to 71  how often all have arrived
     bytes 128 to 191  the handler's
-    from byte 192   the address of each device's array
+    from byte 192   the address of each device's array, or of the list of them, of several
 
 References:
     Mellor-Crummey and Scott, Algorithms for scalable synchronization on shared-memory multiprocessors, ACM TOCS 9
@@ -16,6 +16,7 @@ References:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -68,6 +69,7 @@ class Rendezvous:
         k: writes the kernel.
         device: this one's number, i32.
         devices: how many there are.
+        tables: lists of addresses, by their lengths. Nobody reads them after the second meeting of an operation.
     """
 
     def __init__(self, k: ArrayEmitter, device: str, devices: int) -> None:
@@ -79,6 +81,7 @@ class Rendezvous:
             devices: how many there are.
         """
         self.k, self.devices = k, devices
+        self.tables: dict[int, Buffer] = {}
         self.device = k.b.define(I32, False, f"load i32, ptr {device}, align 4")
         self.rules: dict[str, Rule] = {
             "psum": partial(self.reduce, "sum"),
@@ -90,25 +93,27 @@ class Rendezvous:
 
     # ---- operations
 
-    def reduce(self, name: str, k: ArrayEmitter, op: Op, x: Value) -> Value:
-        """Combines the elements of all devices, place by place."""
-        own, target, combine = _contiguous(k, x), empty(k, op, ()), combiner(name, x.dtype)
-        arrays = self.exchange(own)
+    def reduce(self, name: str, k: ArrayEmitter, op: Op, *parts: Value) -> Value:
+        """Combines the elements of all devices, place by place; of several arrays, joined to one vector."""
+        owns, target = [_contiguous(k, part) for part in parts], empty(k, op, ())
+        combine, begin = combiner(name, target.dtype), 0
+        for arrays in self.exchange(owns):
 
-        def strip(at: Strip) -> None:
-            total = k.memory.load(arrays[0].buffer, [at])
-            for array in arrays[1:]:
-                total = combine(k.b, total, k.memory.load(array.buffer, [at]))
-            k.memory.store(target.buffer, [at], total)
+            def strip(at: Strip, arrays: Sequence[Stored] = arrays, begin: int = begin) -> None:
+                total = k.memory.load(arrays[0].buffer, [at])
+                for array in arrays[1:]:
+                    total = combine(k.b, total, k.memory.load(array.buffer, [at]))
+                k.memory.store(target.buffer, [begin, at], total)
 
-        k.strips(x.size, strip)
+            k.strips(arrays[0].size, strip)
+            begin += arrays[0].size
         self.arrive()
         return target
 
     def all_gather(self, k: ArrayEmitter, op: Op, x: Value) -> Value:
         """Joins the arrays of all devices along the first axis, a new one or theirs."""
         own, target = _contiguous(k, x), empty(k, op, ())
-        for device, array in enumerate(self.exchange(own)):
+        for device, array in enumerate(self.exchange([own])[0]):
             part = Stored(x.shape, x.dtype, k.memory, target.buffer, device * x.size, array.strides)
             k.memory.copy_block(part, array)
         self.arrive()
@@ -127,24 +132,43 @@ class Rendezvous:
         b.function("kousoku_arrive", ["ptr %rendezvous", "i64 %others"], lambda: b.lines.append(ARRIVE))
         b.lines.append(f"  call void @kousoku_arrive(ptr %rendezvous, i64 {self.devices - 1})")
 
-    def exchange(self, array: Stored) -> list[Stored]:
-        """Returns all devices' arrays like this one, once all are there to be read."""
-        b = self.k.b
-        place, _ = self.k.memory.address(array.buffer, [array.offset])
+    def exchange(self, arrays: Sequence[Stored]) -> list[list[Stored]]:
+        """Returns all devices' arrays like each of these, once all are there to be read."""
+        b, places = self.k.b, [self._place(array) for array in arrays]
+        shown = places[0] if len(places) == 1 else self._table(places)
         number = b.cast("zext", self.device, I64)
-        b.lines.append(f"  store ptr {place}, ptr {self._address_of(number)}, align 8")
+        b.lines.append(f"  store ptr {shown}, ptr {self._entry('%rendezvous', ADDRESSES, number)}, align 8")
         self.arrive()
-        return [self._of(device, array) for device in range(self.devices)]
+        begins = [self._load("%rendezvous", ADDRESSES, device) for device in range(self.devices)]
+        if len(arrays) == 1:
+            return [[self._like(arrays[0], begin) for begin in begins]]
+        return [[self._like(array, self._load(begin, 0, n)) for begin in begins] for n, array in enumerate(arrays)]
 
-    def _of(self, device: int, array: Stored) -> Stored:
+    def _place(self, array: Stored) -> str:
+        return self.k.memory.address(array.buffer, [array.offset])[0]
+
+    def _table(self, places: Sequence[str]) -> str:
+        """Returns where the addresses of several arrays lie, one after the other."""
+        if len(places) not in self.tables:
+            self.tables[len(places)] = self.k.memory.buffer(I64, len(places), False)
+        begin, _ = self.k.memory.address(self.tables[len(places)], [0])
+        for n, place in enumerate(places):
+            entry = self._entry(begin, 0, int_constant(n, I64))
+            self.k.b.lines.append(f"  store ptr {place}, ptr {entry}, align 8")
+        return begin
+
+    def _load(self, begin: str, offset: int, number: int) -> str:
+        entry = self._entry(begin, offset, int_constant(number, I64))
+        return self.k.b.define("ptr", False, f"load ptr, ptr {entry}, align 8").text
+
+    def _entry(self, begin: str, offset: int, number: Operand) -> str:
+        """Returns where the address with this number lies in a list of them, `offset` bytes from `begin`."""
         b = self.k.b
-        place = b.define("ptr", False, f"load ptr, ptr {self._address_of(int_constant(device, I64))}, align 8").text
+        first = b.define("ptr", False, f"getelementptr i8, ptr {begin}, i64 {offset}").text
+        return b.define("ptr", False, f"getelementptr ptr, ptr {first}, {b.typed(number)}").text
+
+    def _like(self, array: Stored, place: str) -> Stored:
         return self.k.memory.stored(Buffer(place, array.type, array.size, False, None), array.shape, array.dtype)
-
-    def _address_of(self, device: Operand) -> str:
-        b = self.k.b
-        begin = b.define("ptr", False, f"getelementptr i8, ptr %rendezvous, i64 {ADDRESSES}").text
-        return b.define("ptr", False, f"getelementptr ptr, ptr {begin}, {b.typed(device)}").text
 
 
 def _contiguous(k: ArrayEmitter, value: Value) -> Stored:
