@@ -39,6 +39,8 @@ def as_vector(tree: Any) -> Shaped[Array, " n"]:
         [0.0, 1.0, 1.0]
     """
     leaves = jax.tree.leaves(tree)
+    if len(leaves) == 1:
+        return leaves[0].reshape(-1)
     vector, at = jnp.zeros(sum(leaf.size for leaf in leaves), jnp.result_type(*leaves)), 0
     for leaf in leaves:
         vector = jax.lax.dynamic_update_slice(vector, leaf.reshape(-1).astype(vector.dtype), (at,))

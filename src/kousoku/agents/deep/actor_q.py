@@ -51,7 +51,7 @@ from .critics import (
     targets_of,
 )
 from .epochs import Scalars
-from .gradients import apply_gradients, check_learning_rate, gradient_when_due, init_optimiser
+from .gradients import apply_gradients, check_learning_rate, gradient_vector, gradient_when_due, init_optimiser
 from .replay_of import check_priorities, replay_of
 
 
@@ -293,7 +293,7 @@ class ActorQAgent(Agent):
         due = state.updates % self.policy_delay == 0
         actor_gradient, (actor_metrics, actor) = self._actor_gradient(state, batch, actor_key, due, axis)
         critic_gradient, actor_gradient, critic_metrics, actor_metrics = mean_over(
-            (critic_gradient, actor_gradient, beside.metrics, actor_metrics), axis
+            (gradient_vector(critic_gradient), gradient_vector(actor_gradient), beside.metrics, actor_metrics), axis
         )
         critics, critic_optimiser, norm = apply_gradients(
             state.network.critics,

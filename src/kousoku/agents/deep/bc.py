@@ -18,7 +18,7 @@ from ...ops.distributions import Categorical, Distribution
 from ...ops.schedules import counted, value_at
 from .critics import Batch, acted
 from .epochs import Scalars
-from .gradients import apply_gradients
+from .gradients import apply_gradients, gradient_vector
 from .offline import OfflineAgent, OfflineState, log_probs
 
 
@@ -67,7 +67,7 @@ class BC(OfflineAgent):
         rate = value_at(self.learning_rate, data.steps)
         batch = self.batch(state, data)
         gradient, told = jax.grad(imitation_loss, has_aux=True)(state.actor, batch, axis)
-        gradient, metrics = mean_over((gradient, told[0]), axis)
+        gradient, metrics = mean_over((gradient_vector(gradient), told[0]), axis)
         stepped, optimiser, norm = apply_gradients(
             state.actor, self.optimiser(), state.optimisers["actor"], gradient, rate, None
         )

@@ -30,7 +30,7 @@ from .actor_critic import draw
 from .actor_q import learned_batch
 from .bc import imitation_loss
 from .epochs import Scalars
-from .gradients import apply_gradients, check_learning_rate, init_optimiser
+from .gradients import apply_gradients, check_learning_rate, gradient_vector, init_optimiser
 
 PLANNED = "`kousoku.train` plans one where the environment has an exact model and observes the number of its state"
 
@@ -182,7 +182,7 @@ class DAgger(Agent):
         acted_in = learned_batch(Discrete(1), data, self.discount)
         batch = acted_in._replace(action=data.transitions.extras)
         gradient, told = jax.grad(imitation_loss, has_aux=True)(state.actor, batch, axis)
-        gradient, metrics = mean_over((gradient, told[0]), axis)
+        gradient, metrics = mean_over((gradient_vector(gradient), told[0]), axis)
         stepped, optimiser, norm = apply_gradients(state.actor, self.optimiser(), state.optimiser, gradient, rate, None)
         after = DAggerState(with_statistics(stepped, told[1]), optimiser, data.steps)
         return after, metrics | {"gradient_norm": norm, "learning_rate": rate}

@@ -53,6 +53,11 @@ def gradient_when_due(
     return jax.lax.cond(due, gradient, lambda: (jax.tree.map(jnp.zeros_like, learned), kept))
 
 
+def gradient_vector(gradient: Any) -> Vector:
+    """Returns a gradient as one vector; several travel between devices as such, with what is told beside them."""
+    return as_vector(gradient) if backends.current().joins_slowly else ravel_pytree(gradient)[0]
+
+
 def init_optimiser(network: Any, optimiser: Any) -> Any:
     """Makes the optimiser's state before the first step."""
     return optimiser.init(ravel_pytree(network)[0])
@@ -79,7 +84,7 @@ def apply_gradients(
         network: the parameters, a tree of float32 arrays.
         optimiser: an optax transformation.
         state: the optimiser's, as `init_optimiser` makes it.
-        gradient: a tree like the network; each device's own, of which the mean is taken.
+        gradient: a tree like the network, or its vector; each device's own, of which the mean is taken.
         learning_rate: what updates are multiplied by.
         max_norm: as of `clip_by_global_norm`.
         axis: of the devices.
@@ -90,8 +95,7 @@ def apply_gradients(
         Loshchilov and Hutter, Decoupled weight decay regularization, arXiv:1711.05101, algorithm 2.
     """
     parameters, unravel = ravel_pytree(network)
-    flat = as_vector(gradient) if backends.current().joins_slowly else ravel_pytree(gradient)[0]
-    flat, norm = clip_by_global_norm(mean_over(flat, axis), max_norm)
+    flat, norm = clip_by_global_norm(mean_over(gradient_vector(gradient), axis), max_norm)
     with jax.numpy_dtype_promotion("standard"):  # optax raises floats to integer powers
         update, state = optimiser.update(flat, state, parameters)
     changes = unravel(update)

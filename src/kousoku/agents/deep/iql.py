@@ -22,7 +22,7 @@ from ...ops.schedules import counted, value_at
 from ...ops.td_targets import action_value
 from .critics import Batch, acted, atoms_of, critic_loss, is_counted, learned_outputs, minimum, values
 from .epochs import Scalars
-from .gradients import apply_gradients
+from .gradients import apply_gradients, gradient_vector
 from .offline import OfflineAgent, OfflineState, log_probs
 
 
@@ -101,9 +101,10 @@ class IQL(OfflineAgent):
         before_key, critic_key, value_key = jax.random.split(key, 3)
         worth = minimum(tuple(_chosen(each, batch) for each in _values(state.target, batch, before_key)))
         gradients, told = self._gradients(state, batch, worth, critic_key, value_key, axis)
-        gradients, metrics = mean_over((gradients, told["metrics"]), axis)
+        vectors = {name: gradient_vector(gradient) for name, gradient in gradients.items()}
+        vectors, metrics = mean_over((vectors, told["metrics"]), axis)
         stepped, optimisers, norms = {}, {}, {}
-        for name, gradient in gradients.items():
+        for name, gradient in vectors.items():
             part, optimisers[name], norms[name] = apply_gradients(
                 getattr(state, name), self.optimiser(), state.optimisers[name], gradient, rate, None
             )

@@ -21,7 +21,7 @@ from ...ops.schedules import counted, value_at
 from .actor_q import noise_like
 from .critics import Batch, NextActions, acted, critic_loss, has_target, outputs_of, targets_of, values
 from .epochs import Scalars
-from .gradients import apply_gradients, gradient_when_due
+from .gradients import apply_gradients, gradient_vector, gradient_when_due
 from .offline import OfflineAgent, OfflineState
 
 
@@ -102,7 +102,9 @@ class TD3BC(OfflineAgent):
         of_critics, beside = jax.grad(critic_loss, has_aux=True)(state.critics, batch, targets, critic_key, axis)
         due = state.updates % self.policy_delay == 0
         of_actor, (told, moved) = self._actor_gradient(state, batch, actor_key, due, axis)
-        of_critics, of_actor, told, metrics = mean_over((of_critics, of_actor, told, beside.metrics), axis)
+        of_critics, of_actor, told, metrics = mean_over(
+            (gradient_vector(of_critics), gradient_vector(of_actor), told, beside.metrics), axis
+        )
         critics, critic_optimiser, norm = apply_gradients(
             state.critics, self.optimiser(), state.optimisers["critics"], of_critics, rate, None
         )
