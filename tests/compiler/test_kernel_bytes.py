@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
-from kernel_oracle import check
+from kernel_oracle import check, no_fallback
 
 import kousoku as ks
 
@@ -123,3 +123,12 @@ def test_it_is_done_for_several_elements_at_a_time():
     board = jax.ShapeDtypeStruct((64,), bool)
     text = play.explain(board, board, lanes=16).llvm_ir
     assert "<32 x i1>" in text or "<64 x i1>" in text
+
+
+def test_one_byte_is_repeated():
+    x = np.arange(17, dtype=np.uint8)[:, None]
+    function = lambda x: (jnp.tile(x, 54), jnp.tile(x[0] > 3, (6, 9)))  # noqa: E731
+    with no_fallback():
+        given = jax.vmap(ks.kernel(function))(x)
+    for g, w in zip(given, jax.vmap(function)(x), strict=True):
+        np.testing.assert_array_equal(g, w)

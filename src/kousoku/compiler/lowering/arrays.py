@@ -178,10 +178,12 @@ def tile(k: Emitter, op: Op, x: Value) -> Value:
 
 
 def _modulo(k: Emitter, i: ix.Index, n: int) -> ix.Index:
+    if n == 1:
+        return 0  # also of a block, which has no position of each lane's own
     if isinstance(i, int):
         return i % n
     place = ix.operand(ix.as_lanes(k.b, i))
-    return 0 if n == 1 else k.b.binary("urem", place, int_constant(n, place.type))
+    return k.b.binary("urem", place, int_constant(n, place.type))
 
 
 def pad(k: Emitter, op: Op, x: Value, filler: Value) -> Value:
