@@ -313,6 +313,18 @@ def test_a_fluid_does_not_feel_a_body_without_mass_also_where_that_is_a_leaf(int
             np.testing.assert_allclose(ours, c, rtol=0.0, atol=1e-11)
 
 
+def test_a_fluid_feels_a_light_body_without_inertia_as_c_does():
+    """The box that stands for it has sides, if short ones: the shorter the heavier it is."""
+    body = """<body pos="0 0 .5"><joint axis="0 1 0"/><geom size=".1" pos=".2 0 0"/><body pos=".3 0 0">
+        <inertial pos="0 0 0" mass="1e-8" diaginertia="0 0 0"/></body></body>"""
+    option = '<option density="1000" viscosity="1" gravity="0 0 0"/>'
+    text = f"<mujoco>{option}<worldbody>{body}</worldbody></mujoco>"
+    with silent(), jax.enable_x64(True):
+        theirs = mujoco.MjModel.from_xml_string(text)
+        for ours, c in many_steps(theirs, load(text), steps=3):
+            np.testing.assert_allclose(ours, c, rtol=0.0, atol=1e-11)
+
+
 @pytest.mark.parametrize("fields", [("body_mass",), ("body_inertia",), ("body_mass", "body_inertia")])
 def test_its_derivative_by_masses_is_that_of_bodies_that_have_some(fields):
     with jax.enable_x64(True):

@@ -144,6 +144,34 @@ def test_every_row_of_the_table_is_a_field_of_the_model():
         assert words >= set(row.supported.split())
 
 
+PARTS = '<body name="b1"><joint name="j1" axis="0 1 0"/><geom name="g1" size=".1" {}/><site name="s1"/></body>'
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        (mjcf(PARTS.format(""), '<actuator><motor joint="b1"/></actuator>'), "; did you mean 'j1'?"),
+        (mjcf(PARTS.format(""), '<actuator><motor site="g1"/></actuator>'), "; did you mean 's1'?"),
+        (mjcf(PARTS.format(""), '<contact><exclude body1="b1" body2="bb1"/></contact>'), "; did you mean 'b1'?"),
+        (mjcf(PARTS.format(""), '<sensor><tendonpos tendon="j1"/></sensor>'), ""),
+        (mjcf(PARTS.format('class="j1"')), ""),
+        (mjcf(PARTS.format('class="jj"'), head='<default><default class="j"/></default>'), "; did you mean 'j'?"),
+        (mjcf(PARTS.format('material="matt"'), head='<asset><material name="mat"/></asset>'), "; did you mean 'mat'?"),
+    ],
+)
+def test_advice_is_a_name_of_the_kind_that_is_missing(text, advice):
+    with pytest.raises(ConfigError) as caught:
+        load(text)
+    assert str(caught.value).partition("; did")[1:] == (advice[:5], advice[5:])
+
+
+@pytest.mark.parametrize("place", ['<frame euler="1 2 3"><geom size=".1"/></frame>', '<camera euler="1 2 3"/>'])
+def test_what_has_no_name_is_told_by_its_line(place):
+    with pytest.raises(ConfigError, match=r"^line 4(, <\w+>)?: got .*euler sequence") as caught:
+        load(mjcf(f"<body>{place}</body>", head='<compiler eulerseq="xya"/>'))
+    assert "id -1" not in str(caught.value)
+
+
 # What MuJoCo itself refuses, or should.
 BROKEN = [
     ("<mujoco", "line 1: got 'unclosed token'; the file ends too soon"),

@@ -20,6 +20,7 @@ from physics_states import Oracle, State, stack, states
 
 import kousoku as ks
 from kousoku.core.errors import ConfigError
+from kousoku.ops.trees import with_fields
 from kousoku.physics import Forward, forward, initial_state, load, sensors, step
 from kousoku.physics import State as Ours
 from kousoku.physics.algebra.scalar import ZERO, Num, nums
@@ -28,6 +29,7 @@ from kousoku.physics.collision.geom import GeomType
 from kousoku.physics.collision.ray import FAR, RAY_INTERVALS, ray_distance, ray_hits
 from kousoku.physics.constraint import constraints
 from kousoku.physics.constraint.contact import Contact
+from kousoku.physics.constraint.friction_limit import Limit
 from kousoku.physics.constraint.jacobian import Constraint
 from kousoku.physics.constraint.solver import Solution
 from kousoku.physics.mjcf.load import from_mujoco
@@ -121,17 +123,99 @@ def test_forces_of_ties_on_all_bodies(tie):
         assert np.abs(oracle.data.cfrc_ext).max() > 0.1
 
 
+PATH = '<site site="{}"/><site site="{}"/>'
+SPATIAL = {
+    "spring": ('<spatial stiffness="30" springlength=".1">{}</spatial>', ""),
+    "damper": ('<spatial damping="3">{}</spatial>', ""),
+    "friction": ('<spatial frictionloss="3">{}</spatial>', ""),
+    "limit": ('<spatial range="0 .1" limited="true">{}</spatial>', ""),
+    "lower limit": ('<spatial range=".6 4" limited="true">{}</spatial>', ""),
+    "actuators": ('<spatial name="t">{}</spatial>', '<motor tendon="t" gear="2"/><position tendon="t" kp="7"/>'),
+    "equality": ('<spatial name="t">{}</spatial>', '<equality><tendon tendon1="t" polycoef=".1"/></equality>'),
+    "of two": (
+        '<spatial name="t">{}</spatial><spatial name="u"><site site="arm"/><site site="plate"/></spatial>',
+        '<equality><tendon tendon1="t" tendon2="u" polycoef=".1 2 .3"/></equality>',
+    ),
+    "of fixed": (
+        '<spatial name="t">{}</spatial><fixed name="u"><joint joint="arm" coef="2"/></fixed>',
+        '<equality><tendon tendon1="u" tendon2="t" polycoef=".1 2 .3"/></equality>',
+    ),
+}
+PATHS = {
+    "to a body": PATH.format("world", "arm"),
+    "to one that cannot move": PATH.format("plate", "arm"),
+    "between bodies": PATH.format("arm", "hand"),
+    "pulley": f'{PATH.format("world", "arm")}<pulley divisor="2"/>{PATH.format("arm", "hand")}',
+    "round a geom": '<site site="world"/><geom geom="post"/><site site="hand"/>',
+    "passing one": '<site site="plate"/><geom geom="ball"/><site site="hand"/>',
+}
+PULLED = """<site name="world" pos="0 0 1"/>
+  <geom name="post" type="cylinder" size=".2 1" pos=".05 0 .6" euler="90 0 0"/>
+  <body name="plate" pos=".3 0 1"><geom name="ball" size=".05" pos=".5 .5 .5"/><site name="plate" pos=".1 .1 0"/></body>
+  <body pos="0 0 .5"><joint name="arm" axis="0 1 0"/><geom size=".1" pos=".2 0 0"/><site name="arm" pos=".2 0 .1"/>
+    <body pos=".1 0 .2"><joint axis="1 0 0"/><geom size=".05" pos=".1 .1 0"/><site name="hand" pos=".1 .1 .05"/></body>
+  </body>"""
+
+
+@pytest.mark.by_default("spring-round a geom", "equality-between bodies", "of two-to one*", "actuators-pulley")
+@pytest.mark.parametrize("way", PATHS)
+@pytest.mark.parametrize("what", SPATIAL)
+def test_what_spatial_tendons_do_to_bodies(what, way):
+    """Fixed tendons turn joints, and pull at no body: MuJoCo's force, torque and cfrc_ext."""
+    tendons, rest = SPATIAL[what]
+    rest = rest if "<equality>" in rest else f"<actuator>{rest}</actuator>"
+    lines = "".join(f'<{kind} site="{site}"/>' for kind in ("force", "torque") for site in ("arm", "hand", "plate"))
+    theirs = mujoco.MjModel.from_xml_string(
+        mjcf(
+            PULLED,
+            f"<tendon>{tendons.format(PATHS[way])}</tendon>{rest}<sensor>{lines}</sensor>",
+            head='<default><geom contype="0" conaffinity="0"/></default>',
+        )
+    )
+    model, oracle, names = from_mujoco(theirs), Oracle(theirs), numbered(theirs)
+    for state in states(theirs, 3, seed=7):
+        oracle.forward(state)
+        mujoco.mj_rnePostConstraint(theirs, oracle.data)
+        f = seen_by(model, oracle, state)
+        ours = np.array([x.value for x in readings(f, nums(state.qpos), nums(state.qvel))])
+        assert_same(ours, oracle.data.sensordata, names, EXACT)
+        for ours, its in zip(cfrc_ext(f)[1:], oracle.data.cfrc_ext[1:], strict=True):
+            np.testing.assert_allclose([x.value for x in (*ours.rot, *ours.lin)], its, rtol=1e-9, atol=1e-9)
+
+
+def test_the_end_of_a_range_that_nothing_moves_to_is_not_told():
+    """A pendulum that hangs straight below the other end of its tendon: MuJoCo has no row for it."""
+    theirs = mujoco.MjModel.from_xml_string(
+        mjcf(
+            """<site name="world" pos="0 0 1"/><body pos="0 0 .5"><joint name="swing" axis="0 1 0"/>
+            <geom size=".1" pos="0 0 -.3"/><site name="end" pos="0 0 -.3"/></body>""",
+            """<tendon><spatial name="t" range="0 .3" limited="true"><site site="world"/><site site="end"/></spatial>
+            <fixed name="u" range=".1 .2" limited="true"><joint joint="swing" coef="0"/></fixed></tendon>
+            <sensor><tendonlimitpos tendon="t"/><tendonlimitfrc tendon="t"/><tendonlimitvel tendon="t"/>
+            <tendonlimitpos tendon="u"/><tendonlimitfrc tendon="u"/></sensor>""",
+        )
+    )
+    model, data = from_mujoco(theirs), mujoco.MjData(theirs)
+    for angle in (0.0, 0.3):
+        ours = sensors(forward(model, replace(initial_state(model), qpos=jnp.array([angle])), jnp.zeros(0)))
+        data.qpos[:] = angle
+        mujoco.mj_forward(theirs, data)
+        kept = [0, 2, 3, 4] if angle else [0, 1, 2, 3, 4]  # its weight is that where it hangs: too large for float32
+        np.testing.assert_allclose(ours[jnp.array(kept)], data.sensordata[kept], rtol=1e-6)
+        assert np.any(data.sensordata) == (angle > 0.0)
+
+
 def seen_by(model, oracle: Oracle, state: State) -> Forward:
-    """What C brought about, its forces of equalities among it."""
+    """What C brought about, its forces of equalities, friction and limits among it."""
     qpos, qvel, act, ctrl = (nums(x) for x in (state.qpos, state.qvel, state.act, state.ctrl))
     s = smooth(model, qpos, qvel, act, ctrl)
     found = constraints(model, s, qpos, qvel)
     sizes = iter(nums(oracle.data.efc_force.copy()))
-    forces = [[next(sizes) for _ in c.aref] for c in found]
+    inactive = [isinstance(c.source, Limit) and c.source.efc_pos.value >= 0.0 for c in found]
+    forces = [[ZERO if none else next(sizes) for _ in c.aref] for c, none in zip(found, inactive, strict=True)]
     solution = Solution(nums(oracle.data.qacc), [], forces, jnp.zeros((), jnp.int32))
-    return Forward(
-        model=model, state=initial_state(model), smooth=s, constraints=found, contact_list=None, solution=solution
-    )
+    now = with_fields(initial_state(model), qpos=state.qpos, qvel=state.qvel)  # NumPy's, in float64
+    return Forward(model=model, state=now, smooth=s, constraints=found, contact_list=None, solution=solution)
 
 
 @pytest.mark.by_default("implicit")

@@ -6,7 +6,7 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -16,14 +16,19 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from .algebra.scalar import Num, nums
+from .algebra.scalar import ZERO, Num, nums, row
 from .algebra.spatial import ZERO6, SpatialVec
+from .algebra.vector import ZERO3
 from .constraint import Constraint, constraints
 from .constraint.contact_list import ContactList
 from .constraint.self_contacts import contact_list, split_candidates
 from .constraint.solver import Solution
 from .derivatives.implicit_function import differentiable_solve
 from .model import Model, State, check_state, check_vector
+from .stages.actuation import TransmissionType
+from .stages.apply_ft import wrench_at_com
+from .stages.joints import moving_ancestor
+from .stages.passive import tendon_force
 from .stages.smooth import Smooth, smooth
 
 T = TypeVar("T")
@@ -50,7 +55,7 @@ class Forward:
 
     @cached_property
     def cfrc_ext_moving(self) -> list[SpatialVec]:
-        """Torque and force of contacts, and equalities between bodies, on each body that can move [nbody].
+        """Torque and force of contacts, connects, welds and spatial tendons on each body that can move [nbody].
 
         About its tree's centre of mass: MuJoCo's cfrc_ext, but zero for bodies that cannot move.
         """
@@ -61,7 +66,32 @@ class Forward:
             for jac in c.body_jacobians:
                 for wrench, force in zip(jac.wrenches, forces, strict=True):
                     cfrc_ext[jac.body] = cfrc_ext[jac.body] + wrench * force
+        for body, wrench in self.tendon_wrenches():
+            if moving_ancestor(self.model, body):
+                cfrc_ext[body] = cfrc_ext[body] + wrench
         return cfrc_ext
+
+    def tendon_wrenches(self) -> Iterator[tuple[int, SpatialVec]]:
+        """Yields the bodies that spatial tendons pull at, and the torque and force, about its tree's centre of mass."""
+        com = self.smooth.com_pos
+        for i, tendon in enumerate(self.smooth.tendons):
+            force = self._tendon_force(i) if tendon.pulls else ZERO
+            for pull in tendon.pulls:
+                if pull.body:
+                    yield pull.body, wrench_at_com(com, self.model, pull.body, pull.pos, pull.along * force, ZERO3)
+
+    def _tendon_force(self, number: int) -> Num:
+        """Returns all that acts along a tendon, newtons: its spring and damper, actuators and constraints."""
+        model, qvel = self.model, nums(self.state.qvel)
+        force = tendon_force(model, number, self.smooth.tendons[number], qvel)
+        if not model.no_actuation:
+            for i, kind in enumerate(model.actuator_trntype):
+                if kind == TransmissionType.TENDON and int(model.actuator_trnid[i][0]) == number:
+                    force = force + row(model.actuator_gear, i)[0] * self.smooth.actuation.force[i]
+        for c, forces in zip(self.constraints, self.solution.efc_force, strict=True):
+            if number in c.tendons:
+                force = force + c.tendons[number] * forces[0]
+        return force
 
 
 def forward(model: Model, state: State, ctrl: Float[Array, " nu"]) -> Forward:

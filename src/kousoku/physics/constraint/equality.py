@@ -149,19 +149,22 @@ def _norm(parts: Sequence[Num]) -> Num:
 def _joint_or_tendon(model: Model, s: Smooth, qpos: Sequence[Num], qvel: Sequence[Num], i: int) -> Constraint:
     """Returns the row of a joint or tendon that is a polynomial of another, or constant."""
     data = row(model.eq_data, i)
-    pos, jac, invweight = _position(model, s, qpos, i, int(model.eq_obj1id[i]))
-    pos = pos - data[0]
+    first = int(model.eq_obj1id[i])
+    pos, jac, invweight = _position(model, s, qpos, i, first)
+    pos, slopes = pos - data[0], {first: ONE}
     if (second := int(model.eq_obj2id[i])) >= 0:
         x, more, more_invweight = _position(model, s, qpos, i, second)
         value = x * (data[1] + x * (data[2] + x * (data[3] + x * data[4])))
         slope = data[1] + x * (2.0 * data[2] + x * (3.0 * data[3] + x * (4.0 * data[4])))
         pos, invweight = pos - value, invweight + more_invweight
+        slopes[second] = slopes.get(second, ZERO) - slope
         for d, arm in more.items():
             jac[d] = jac.get(d, ZERO) - slope * arm
     imp = impedance(model, row(model.eq_solref, i), row(model.eq_solimp, i), pos)
     vel = total(arm * qvel[d] for d, arm in jac.items())
     cost = Quadratic([ONE / imp.regularisation(invweight)])
-    return Constraint(cost, [imp.aref(vel, pos)], Jacobian([dict(sorted(jac.items()))]), source="equality")
+    rows, of_tendons = [dict(sorted(jac.items()))], slopes if model.eq_type[i] == EqualityType.TENDON else {}
+    return Constraint(cost, [imp.aref(vel, pos)], Jacobian(rows), source="equality", tendons=of_tendons)
 
 
 def _position(model: Model, s: Smooth, qpos: Sequence[Num], i: int, number: int) -> tuple[Num, SparseRow, Num]:

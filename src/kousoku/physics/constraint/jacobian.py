@@ -69,6 +69,7 @@ class Constraint:
         body_jacobians: the moving bodies that they act on; none for joints and tendons.
         source: what they belong to: a contact, a limit, or a name.
         active: above zero where the constraint is active, if it is conditional; elsewhere all its numbers are zero.
+        tendons: derivative of its only row's position with respect to the length of each tendon that it is of.
     """
 
     cost: ConstraintCost
@@ -77,6 +78,7 @@ class Constraint:
     body_jacobians: list[BodyJacobian] = field(default_factory=list)
     source: object = None
     active: Num | None = None
+    tendons: dict[int, Num] = field(default_factory=dict)
 
 
 def cannot_move_along(model: Model, com: ComPos, wrench: SpatialVec, body: int) -> bool:

@@ -45,6 +45,20 @@ KEYWORDS = {
     ("", "forcelimited"): ["false", "true", "auto"],
 }
 """The words that attributes take, by element; of any where none is named. MuJoCo's messages do not tell them."""
+NAMED = {
+    "body": "body",
+    "joint": "joint freejoint",
+    "geom": "geom",
+    "site": "site",
+    "tendon": "fixed spatial",
+    "actuator": "",
+    "mesh": "mesh",
+    "hfield": "hfield",
+    "material": "material",
+    "texture": "texture",
+    "class": "default",
+}
+"""The tags whose names an attribute takes, by what its own name ends with; "" for all within such an element."""
 
 
 def mujoco() -> Any:
@@ -108,6 +122,8 @@ def _refuse(document: Document, message: str) -> NoReturn:
         _refuse_missing_file(document, said)
         raise ConfigError("model", document.path.name if document.path else document.text, said)
     name, line = where[1], where[2]
+    if line is None and (at := re.search(r" in \w+ -?\d+, id -?\d+, line (\d+)$", said)):
+        said, line = said.replace(at[0], ""), at[1]
     here = _likeliest(document, said, name, None if line is None else int(line))
     if not here:
         raise ConfigError(format_location("", int(line)) if line else "model", name, said)
@@ -188,10 +204,22 @@ def _with_what_would_do(document: Document, found: Element, said: str) -> str:
         attribute = next(iter(_attributes_with(found, keyword[1])), "")
         return _suggest(f"{attribute} {keyword[1].strip()!r}".lstrip(), _keywords(found, attribute))
     if unknown := re.search(r"unknown .*?'([^']*)'|'([^']*)' not found", said):
-        names = {e.attributes.get("class" if e.tag == "default" else "name", "") for e in document.all_elements()}
-        close = nearest(unknown[1] or unknown[2] or "", sorted(names - {""}), 1)
+        word = unknown[1] or unknown[2] or ""
+        close = nearest(word, sorted(_names_for(document, found, word) - {"", word}), 1)
         return said + (f"; did you mean {close[0]!r}?" if close else "")
     return said
+
+
+def _names_for(document: Document, found: Element, word: str) -> set[str]:
+    """Returns the names that may stand where an element has a word: of the kind that the attribute is called after."""
+    attributes = [name.rstrip("12") for name, value in found.attributes.items() if value == word]
+    kinds = {kind: tags for kind, tags in NAMED.items() if any(name.endswith(kind) for name in attributes)}
+    elements = document.all_elements()
+    if "class" in kinds:
+        return {e.attributes.get("class", "") for e in elements if e.tag == "default"}
+    tags = " ".join(kinds.values()).split() if kinds else {e.tag for e in elements}
+    within = [kind for kind in kinds if not kinds[kind]]
+    return {e.attributes.get("name", "") for e in elements if e.tag in tags or any(k in e.parents for k in within)}
 
 
 def _suggest(word: str, known: list[str]) -> str:

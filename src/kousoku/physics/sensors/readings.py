@@ -13,7 +13,21 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ...core.errors import ConfigError
-from ..algebra.scalar import MINVAL, ZERO, Num, clip, minimum, num, nums, row, to_array, total, where
+from ..algebra.scalar import (
+    MINVAL,
+    ZERO,
+    Num,
+    absolute,
+    clip,
+    logical_and,
+    minimum,
+    num,
+    nums,
+    row,
+    to_array,
+    total,
+    where,
+)
 from ..algebra.vector import Vec, quat, vec
 from ..constraint.friction_limit import Limit
 from ..energy import kinetic, potential, subtree_vel
@@ -147,14 +161,18 @@ def _is_zero(mass: Any) -> bool:
 
 
 def _limit(kind: str, measure: Callable[[Limit, Num], Num]) -> Callable[[SensorInputs, Sensor], list[Num]]:
-    """Returns a sensor of the end of a range that is active; of the lower one if both are, and zero if none is."""
+    """Returns a sensor of the end of a range that is active; of the lower one if both are, and zero if none is.
+
+    An end that nothing moves to or from at this moment, as that of a tendon in line with its pendulum, is none.
+    """
 
     def read(s: SensorInputs, i: Sensor) -> list[Num]:
         found = ZERO
         for c, forces in reversed([*zip(s.forward.constraints, s.forward.solution.efc_force, strict=True)]):
             limit = c.source
             if isinstance(limit, Limit) and (limit.kind, limit.id) == (kind, i.objid):
-                found = where(limit.efc_pos < 0.0, measure(limit, forces[0]), found)
+                moves = total(map(absolute, c.jacobian.rows[0].values())) > 0.0
+                found = where(logical_and(moves, limit.efc_pos < 0.0), measure(limit, forces[0]), found)
         return [found]
 
     return read

@@ -56,7 +56,7 @@ def rne_postconstraint(f: Forward, qvel: Sequence[Num]) -> RnePostConstraint:
 
 
 def cfrc_ext(f: Forward) -> list[SpatialVec]:
-    """Returns what contacts and equalities do to each body [nbody], those that cannot move too: mjData's cfrc_ext."""
+    """Returns what contacts, ties and spatial tendons do to each body [nbody], fixed or not: mjData's cfrc_ext."""
     found, model = list(f.cfrc_ext_moving), f.model
     ties = iter(_connects_and_welds(model))
     for c, forces in zip(f.constraints, f.solution.efc_force, strict=True):
@@ -69,6 +69,9 @@ def cfrc_ext(f: Forward) -> list[SpatialVec]:
         for body, point, force, torque in applied:
             if body and not moving_ancestor(model, body):
                 found[body] = found[body] + wrench_at_com(f.smooth.com_pos, model, body, point, force, torque)
+    for body, wrench in f.tendon_wrenches():
+        if not moving_ancestor(model, body):
+            found[body] = found[body] + wrench
     return found
 
 

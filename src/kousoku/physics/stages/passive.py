@@ -53,8 +53,22 @@ def springs(model: Model, tendons: list[Tendon], qpos: Sequence[Num]) -> list[Nu
         for d, distance in zip(j.dofs, displacement, strict=True):
             qfrc[d] = qfrc[d] - stiffness[j.id] * distance
     for i, tendon in enumerate(tendons):
-        tendon.add_qfrc(qfrc, nums(model.tendon_stiffness)[i] * way_to_rest(model, i, tendon.length))
+        tendon.add_qfrc(qfrc, _spring(model, i, tendon))
     return qfrc
+
+
+def tendon_force(model: Model, number: int, tendon: Tendon, qvel: Sequence[Num]) -> Num:
+    """Returns what a tendon's spring and damper do along it, newtons: below zero where they shorten it."""
+    spring = ZERO if model.no_spring else _spring(model, number, tendon)
+    return spring if model.no_damper else spring + _damper(model, number, tendon, qvel)
+
+
+def _spring(model: Model, number: int, tendon: Tendon) -> Num:
+    return nums(model.tendon_stiffness)[number] * way_to_rest(model, number, tendon.length)
+
+
+def _damper(model: Model, number: int, tendon: Tendon, qvel: Sequence[Num]) -> Num:
+    return -(nums(model.tendon_damping)[number] * tendon.velocity(qvel))
 
 
 def way_to_rest(model: Model, tendon: int, length: Num) -> Num:
@@ -88,7 +102,7 @@ def dampers(model: Model, tendons: list[Tendon], qvel: Sequence[Num]) -> list[Nu
         return [ZERO] * model.nv
     qfrc = [-(b * v) for b, v in zip(nums(model.dof_damping), qvel, strict=True)]
     for i, tendon in enumerate(tendons):
-        tendon.add_qfrc(qfrc, -(nums(model.tendon_damping)[i] * tendon.velocity(qvel)))
+        tendon.add_qfrc(qfrc, _damper(model, i, tendon, qvel))
     return qfrc
 
 
@@ -155,7 +169,7 @@ def _drag(model: Model, k: Kinematics, com: ComPos, vel: ComVel, i: int, density
     massless = mass < MINVAL
     mass = where(massless, 1.0, mass)
     density, viscosity = (where(massless, 0.0, x) for x in (density, viscosity))
-    box = [sqrt(maximum((total(inertia) - 2.0 * inertia[a]) / mass * 6.0, MINVAL)) for a in range(3)]
+    box = [sqrt(maximum(total(inertia) - 2.0 * inertia[a], MINVAL) / mass * 6.0) for a in range(3)]
     to_local = frame.mat.transpose()
     arm = frame.pos - com.subtree_com[int(model.body_rootid[i])]
     angular = to_local @ vel.cvel[i].rot

@@ -35,16 +35,33 @@ class WrapType(IntEnum):
 
 
 @dataclass(frozen=True)
+class Pull:
+    """A point of a spatial tendon's path, where its force acts on a body.
+
+    Attributes:
+        body: which carries the point.
+        pos: the point in the world.
+        along: derivative of the tendon's length with respect to it: the force there for each newton along the tendon.
+    """
+
+    body: int
+    pos: Vec
+    along: Vec
+
+
+@dataclass(frozen=True)
 class Tendon:
     """A tendon at a position.
 
     Attributes:
         length: ten_length, metres or radians.
         jac: ten_J: derivative of the length with respect to each degree of freedom that the tendon is tied to.
+        pulls: the points of its path; none of a fixed tendon, which pulls at no body.
     """
 
     length: Num
     jac: dict[int, Num]
+    pulls: tuple[Pull, ...] = ()
 
     def velocity(self, qvel: Sequence[Num]) -> Num:
         """Returns ten_velocity, the rate at which the tendon lengthens."""
@@ -155,13 +172,15 @@ def _fixed(model: Model, qpos: Sequence[Num], wraps: range) -> Tendon:
 
 
 def _spatial(model: Model, k: Kinematics, com: ComPos, wraps: range) -> Tendon:
-    length, jac = ZERO, {}
+    length, jac, pulls = ZERO, {}, []
     for part in _parts(model, k, wraps):
         distance, direction = (part.end.pos - part.start.pos).norm_and_unit()
         length = length + where(part.counts, distance + part.round, 0.0) * part.share
         for d, arm in _arms(model, com, part.start, part.end, direction).items():
             jac[d] = jac.get(d, ZERO) + where(part.counts, arm, 0.0) * part.share
-    return Tendon(length, dict(sorted(jac.items())))
+        along = direction * (where(part.counts, 1.0, 0.0) * part.share)
+        pulls += [Pull(part.start.body, part.start.pos, -along), Pull(part.end.body, part.end.pos, along)]
+    return Tendon(length, dict(sorted(jac.items())), tuple(pulls))
 
 
 def _parts(model: Model, k: Kinematics, wraps: range) -> Iterator[_Part]:
