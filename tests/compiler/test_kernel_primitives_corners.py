@@ -131,3 +131,12 @@ def test_powers_with_whole_exponents_keep_their_sign():
     """Of a negative base odd powers are negative, of -0 too."""
     x, n = np.meshgrid(np.float32([-3.0, -1.5, -1.0, -0.0, 0.0, 2.0, -np.inf]), np.int32([-3, -2, -1, 0, 1, 2, 3, 5]))
     compare(lax.pow, [x.ravel(), n.ravel()], ulp=4)
+
+
+@pytest.mark.parametrize("size", [3, 40])
+def test_running_sums_of_negative_zeros_are_zeros(size):
+    """XLA begins with 0, whatever comes then."""
+    x = -jnp.zeros(size, jnp.float32)
+    both = lambda x: (lax.cumsum(x), lax.cumsum(x, reverse=True))  # noqa: E731
+    for given, wanted in zip(kernel(both)(x), jax.jit(both)(x), strict=True):
+        np.testing.assert_array_equal(np.signbit(given), np.signbit(wanted))

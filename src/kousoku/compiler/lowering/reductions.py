@@ -268,7 +268,7 @@ def cumulative(name: str) -> Callable[..., Value]:
         axis, reverse = op.params["axis"], op.params["reverse"]
         combine = combiner(name, x.dtype)
         if x.size <= k.unroll:
-            return _cumulative_in_registers(k, x, axis, reverse, combine)
+            return _cumulative_in_registers(k, x, axis, reverse, combine, neutral(name, x.dtype))
         target = empty(k, op, (x,))
         source, start = k.addressable(x), neutral(name, x.dtype)
         along = partial(_cumulative_along, k, source, target, axis, reverse, combine, start)
@@ -301,13 +301,12 @@ def _cumulative_along(
     k.b.for_(int_constant(n, I64), [k.b.splat(start) if target.buffer.varying else start], step)
 
 
-def _cumulative_in_registers(k: Emitter, x: Value, axis: int, reverse: bool, combine: Combine) -> Value:
+def _cumulative_in_registers(k: Emitter, x: Value, axis: int, reverse: bool, combine: Combine, start: Operand) -> Value:
     done: dict[tuple[int, ...], Operand] = {}
     order = list(np.ndindex(*x.shape))
     for p in reversed(order) if reverse else order:
         before = (*p[:axis], p[axis] + (1 if reverse else -1), *p[axis + 1 :])
-        here = x.at(p)
-        done[p] = combine(k.b, done[before], here) if before in done else here
+        done[p] = combine(k.b, done.get(before, start), x.at(p))
     return Registers(x.shape, x.dtype, k.memory, [done[p] for p in order])
 
 
