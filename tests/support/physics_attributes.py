@@ -76,7 +76,7 @@ TENDONS = """<tendon><fixed name="r" {}><joint joint="a" coef="1"/><joint joint=
 
 CABLE = """<tendon><spatial name="r" {}><site site="w"/>{}<site site="t"/></spatial></tendon>
   <actuator><motor tendon="r" gear="2"/></actuator><sensor><tendonpos tendon="r"/></sensor>"""
-POST = """><geom name="g" type="cylinder" size=".1 1" pos=".3 .1 .5" mass="0"/><site name="side" pos=".3 .5 .5"/"""
+POST = """><geom name="g" type="cylinder" size=".1 1" pos=".3 .1 .5" mass="0"/><site name="side" pos=".3 -.5 .5"/"""
 """What the way from w to t goes past."""
 
 
