@@ -138,17 +138,31 @@ def test_a_vector_of_several_arrays_is_never_there_but_summed(joined, sum_of):
 def test_vectors_that_are_filled_otherwise_are_summed_as_they_are():
     """Not from the beginning, not to the end, or read on the way."""
 
+    write = lambda vector, part, at: jax.lax.dynamic_update_slice(vector, part, (at,))  # noqa: E731
+
     def begun_late(x, y):
-        return jnp.zeros(200).at[10:140].set(y).at[140:200].set(x[:60])
+        return write(write(jnp.ones(200), y, 10), x[:60], 140)
 
     def begun(x, y):
-        return jnp.ones(200).at[:130].set(y)
+        return write(jnp.ones(200), y, 0)
+
+    def from_the_end(x, y):
+        return write(write(jnp.ones(200), y, 70), x[:70], 0)
+
+    def beyond(x, y):
+        return write(write(jnp.ones(200), y, 0), y, 130)
+
+    def left_out(x, y):
+        return write(write(jnp.ones(200), y[:100], 0), x[:60], 140)
 
     def read(x, y):
-        half = jnp.zeros(200).at[:130].set(y)
-        return half.at[130:].set(x[:70]) + half
+        half = write(jnp.ones(200), y, 0)
+        return write(half, x[:70], 130) + half
 
-    for fill in (begun_late, begun, read):
+    def unknown(x, y):
+        return write(jnp.ones(200), y, jnp.int32(x[0] > 0))
+
+    for fill in (begun_late, from_the_end, beyond, begun, left_out, read, unknown):
         assert_close(*pair(2, lambda x, y, fill=fill: jax.lax.psum(fill(x, y), AXIS), rows(2, 111), rows(2, 130)))
 
 

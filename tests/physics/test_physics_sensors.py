@@ -147,17 +147,19 @@ PATHS = {
     "between bodies": PATH.format("arm", "hand"),
     "pulley": f'{PATH.format("world", "arm")}<pulley divisor="2"/>{PATH.format("arm", "hand")}',
     "round a geom": '<site site="world"/><geom geom="post"/><site site="hand"/>',
+    "round a part of a body": '<site site="world"/><geom geom="knob"/><site site="hand"/>',
     "passing one": '<site site="plate"/><geom geom="ball"/><site site="hand"/>',
 }
 PULLED = """<site name="world" pos="0 0 1"/>
   <geom name="post" type="cylinder" size=".2 1" pos=".05 0 .6" euler="90 0 0"/>
   <body name="plate" pos=".3 0 1"><geom name="ball" size=".05" pos=".5 .5 .5"/><site name="plate" pos=".1 .1 0"/></body>
   <body pos="0 0 .5"><joint name="arm" axis="0 1 0"/><geom size=".1" pos=".2 0 0"/><site name="arm" pos=".2 0 .1"/>
+    <geom name="knob" size=".15" pos="0 .03 0" mass="0"/>
     <body pos=".1 0 .2"><joint axis="1 0 0"/><geom size=".05" pos=".1 .1 0"/><site name="hand" pos=".1 .1 .05"/></body>
   </body>"""
 
 
-@pytest.mark.by_default("spring-round a geom", "equality-between bodies", "of two-to one*", "actuators-pulley")
+@pytest.mark.by_default("spring-round a*", "equality-between bodies", "of two-to one*", "actuators-pulley")
 @pytest.mark.parametrize("way", PATHS)
 @pytest.mark.parametrize("what", SPATIAL)
 def test_what_spatial_tendons_do_to_bodies(what, way):

@@ -20,7 +20,6 @@ def joined_vectors(graph: Graph) -> Graph:
 
     An operation on devices takes the parts as inputs of its own, as if they had been joined.
     """
-    uses = graph.uses()
     joined: dict[int, list[Atom]] = {}
     filled: dict[int, list[Atom]] = {}
     ops: list[Op] = []
@@ -29,12 +28,11 @@ def joined_vectors(graph: Graph) -> Graph:
         if op.name == "dynamic_update_slice" and (parts := _filled(op, filled)) is not None:
             if sum(part.size for part in parts) == op.outputs[0].size:
                 op = Op("concatenate", parts, op.outputs, {"dimension": 0})
-            elif uses.get(id(op.outputs[0])) == 1:
-                filled[id(op.outputs[0])] = parts
+            filled[id(op.outputs[0])] = parts
         if op.name == "concatenate" or op.name in SUMS:
             parts = [part for a in op.inputs for part in joined.get(id(a), [a])]
             op = Op(op.name, parts if op.name == "concatenate" else _few_joined(parts, ops), op.outputs, op.params)
-        if op.name == "concatenate" and len(op.outputs[0].shape) == 1 and uses.get(id(op.outputs[0])) == 1:
+        if op.name == "concatenate" and len(op.outputs[0].shape) == 1:
             joined[id(op.outputs[0])] = op.inputs
         ops.append(op)
     return Graph(graph.inputs, ops, graph.outputs).without_dead_code()
@@ -58,5 +56,4 @@ def _filled(op: Op, filled: dict[int, list[Atom]]) -> list[Atom] | None:
     before = filled.get(id(vector), [])
     if len(vector.shape) != 1 or not isinstance(indices[0], Literal):
         return None
-    begin = sum(each.size for each in before)
-    return [*before, part] if int(indices[0].value) == begin and begin + part.size <= vector.size else None
+    return [*before, part] if int(indices[0].value) == sum(each.size for each in before) else None
