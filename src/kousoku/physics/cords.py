@@ -18,7 +18,7 @@ from ..core.scene3d import WORLD, Cord, Vector
 from .algebra.scalar import ONE, ZERO, clip, maximum, to_array, where
 from .mjcf.bounds import LARGEST
 from .model import Model
-from .stages.actuation import TransmissionType
+from .stages.actuation import actuators_of
 from .stages.kinematics import Kinematics, geom_frame, site_frame
 from .stages.tendon import Leg, legs, path, way_round
 
@@ -158,13 +158,12 @@ def _is_string(model: Model, tendon: int) -> bool:
         MuJoCo documentation, XML reference, tendon/spatial; its visualizer (engine_vis_visualize.c) says which.
     """
     falls = not model.no_gravity and np.any(model.gravity)
-    pulled = ((model.actuator_trntype == TransmissionType.TENDON) & (model.actuator_trnid[:, 0] == tendon)).any()
     stiff, (low, high) = model.tendon_stiffness[tendon] != 0, model.tendon_range[tendon]
     if stiff:
         low, high = model.tendon_lengthspring[tendon]
     bounded = low == 0.0 < high < LARGEST and (stiff or bool(model.tendon_limited[tendon]))
     damped = model.tendon_damping[tendon] != 0 or model.tendon_frictionloss[tendon] != 0
-    return bool(falls and model.tendon_num[tendon] == 2 and bounded and not damped and not pulled)
+    return bool(falls and model.tendon_num[tendon] == 2 and bounded and not damped and not actuators_of(model, tendon))
 
 
 def _site(model: Any, site: int) -> Point:

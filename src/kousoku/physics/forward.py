@@ -25,7 +25,7 @@ from .constraint.self_contacts import contact_list, split_candidates
 from .constraint.solver import Solution
 from .derivatives.implicit_function import differentiable_solve
 from .model import Model, State, check_state, check_vector
-from .stages.actuation import TransmissionType
+from .stages.actuation import actuators_of
 from .stages.apply_ft import wrench_at_com
 from .stages.joints import moving_ancestor
 from .stages.passive import tendon_force
@@ -85,9 +85,8 @@ class Forward:
         model, qvel = self.model, nums(self.state.qvel)
         force = tendon_force(model, number, self.smooth.tendons[number], qvel)
         if not model.no_actuation:
-            for i, kind in enumerate(model.actuator_trntype):
-                if kind == TransmissionType.TENDON and int(model.actuator_trnid[i][0]) == number:
-                    force = force + row(model.actuator_gear, i)[0] * self.smooth.actuation.force[i]
+            for i in actuators_of(model, number):
+                force = force + row(model.actuator_gear, i)[0] * self.smooth.actuation.force[i]
         for c, forces in zip(self.constraints, self.solution.efc_force, strict=True):
             if number in c.tendons:
                 force = force + c.tendons[number] * forces[0]

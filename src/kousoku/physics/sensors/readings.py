@@ -33,7 +33,7 @@ from ..constraint.friction_limit import Limit
 from ..energy import kinetic, potential, subtree_vel
 from ..forward import Forward
 from ..model import Model
-from ..stages.actuation import TransmissionType
+from ..stages.actuation import actuators_of
 from ..stages.joints import joint
 from . import frame
 from .contact import contact, in_site, sensed_contacts
@@ -128,9 +128,8 @@ def _joint_actuator_force(s: SensorInputs, i: Sensor) -> list[Num]:
 
 
 def _tendon_actuator_force(s: SensorInputs, i: Sensor) -> list[Num]:
-    forces, target = _actuator_forces(s), s.model.actuator_trnid[:, 0]
-    pulls = (s.model.actuator_trntype == TransmissionType.TENDON) & (target == i.objid)
-    return [total(f for f, on in zip(forces, pulls, strict=True) if on)]
+    forces = _actuator_forces(s)
+    return [total(forces[a] for a in actuators_of(s.model, i.objid))]
 
 
 def _potential(s: SensorInputs, i: Sensor) -> list[Num]:

@@ -12,6 +12,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
+
+import numpy as np
 
 from ..algebra.scalar import (
     MINVAL,
@@ -233,6 +236,13 @@ def next_activations(model: Model, act: Sequence[Num], act_dot: Sequence[Num], l
             found[address] = next_activation(model, i, found[address], act_dot[address])
             found[address] = _nearest_turn(model, i, found[address], length[i])
     return found
+
+
+def actuators_of(model: Any, tendon: int) -> list[int]:
+    """Returns the actuators that pull at a tendon, of a model of ours or of MuJoCo's."""
+    return np.flatnonzero(
+        (model.actuator_trntype == TransmissionType.TENDON) & (model.actuator_trnid[:, 0] == tendon)
+    ).tolist()
 
 
 def transmission(
