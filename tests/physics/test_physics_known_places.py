@@ -103,15 +103,13 @@ def touch_alike(case, model, qpos, mine, rng) -> bool | None:
     """Whether contacts are C's; None if they are those of shapes that have been moved a little, or as good as these.
 
     Where shapes lie within one another about one axis, any way out across it is as good: there C, too, says something
-    else at each of these places, and only the depth is one. Deep in an ellipsoid ours may be a longer way out.
+    else at each of these places, and only the depth is one.
     """
     tolerance, distance = ITERATED.get(case.pair, (EXACT, EXACT))
     data, wanted = theirs(model, qpos)
     if agree(mine, wanted, MARGIN, tolerance, distance):
         return True
     if agree(anywhere(case.pair, data, mine), anywhere(case.pair, data, wanted), MARGIN, tolerance, distance):
-        return None
-    if GeomType.ELLIPSOID in case.pair and mine[:, 0].min() < min(-0.5 * model.geom_size.min(), wanted[:, 0].min()):
         return None
     near = [(by, theirs(nudged(model, by, rng), qpos)[1]) for by in NUDGES]
     if any(agree(mine, rows, MARGIN, max(tolerance, 1e-6, 100.0 * by)) for by, rows in near):
