@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import sys
+import types
 from typing import Any
 
 import equinox as eqx
@@ -391,6 +393,98 @@ def test_methods_that_were_replaced_are_traced_again():
     Mine.update = lambda self, state, data, key, *, axis=None: (state, {"other": jnp.float32(7.0)})
     second, both = (ks.train(Mine(), GRID, steps=50, seeds=seeds, **QUIET) for seeds in (1, 2))
     assert [{"loss", "other"} & set(run.curves) for run in (first, second, both)] == [{"loss"}, {"other"}, {"other"}]
+
+
+class Told(Usual):
+    """Tells a number, by a field or by a method."""
+
+    number: Any = eqx.field(static=True, default=None)
+
+    def update(self, state, data, key, *, axis=None):
+        return state, {"loss": jnp.float32(self.number())}
+
+
+def loss(agent) -> list[float]:
+    return ks.train(agent, GRID, steps=50, **QUIET).curves["loss"][-1].tolist()
+
+
+def test_methods_that_hold_something_else_are_traced_again():
+    """In a closure, as a default or by name alone, and in a part of an agent."""
+
+    class Mine(Usual):
+        pass
+
+    class Part(eqx.Module):
+        def number(self):
+            return 0.0
+
+    class Whole(Usual):
+        part: Part = Part()
+
+        def update(self, state, data, key, *, axis=None):
+            return state, {"loss": jnp.float32(self.part.number())}
+
+    def told(number):
+        return lambda self: number
+
+    def closed(number):
+        return lambda self, state, data, key, *, axis=None: (state, {"loss": jnp.float32(number)})
+
+    def default(number):
+        return lambda self, state, data, key, given=number, *, axis=None: (state, {"loss": jnp.float32(given)})
+
+    def named(number):
+        return lambda self, state, data, key, *, axis=None, given=number: (state, {"loss": jnp.float32(given)})
+
+    for number, made in enumerate([closed, closed, default, default, named, named], 1):
+        Mine.update = made(float(number))
+        assert loss(Mine()) == [number]
+    for number in (1.0, 2.0):
+        Part.number = told(number)
+        assert loss(Whole()) == [number]
+
+
+NOTEBOOK = """
+import types
+import helpers
+
+def scale(x):
+    return SCALE * x
+
+class Model:
+    def number(self):
+        return 1.0
+
+def number():
+    return scale(2.0) + LIST[0] + helpers.offset() + Model().number()
+
+SCALE, LIST = 1.0, [0.0]
+"""
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "SCALE = 2.0",
+        "LIST[0] = 2.0",
+        "def scale(x): return x + 2.0",
+        "helpers.offset = lambda: 2.0",
+        "class Model:\n    def number(self):\n        return 3.0",
+    ],
+)
+def test_what_globals_hold_is_traced_again_where_it_changed(cell, monkeypatch):
+    """As where one cell of a notebook is run again: functions stay, and what they name is another thing."""
+    helpers = types.ModuleType("helpers")
+    helpers.__file__ = "helpers.py"
+    exec("def offset(): return 0.0", vars(helpers))
+    monkeypatch.setitem(sys.modules, "helpers", helpers)
+    cells: dict[str, Any] = {"__name__": "notebook"}
+    exec(NOTEBOOK, cells)
+    agent, cleared, clear = Told(number=cells["number"]), [], jax.clear_caches
+    monkeypatch.setattr(jax, "clear_caches", lambda: cleared.append(clear()))
+    assert [loss(agent), loss(agent), len(cleared)] == [[3.0], [3.0], 0]
+    exec(cell, cells)
+    assert [loss(agent), len(cleared)] == [[5.0], 1]
 
 
 def test_an_agent_that_has_got_an_id_since_finds_its_runs_and_no_other_does():

@@ -27,7 +27,7 @@ def own_json(agent: Agent) -> dict[str, Any]:
     do, and of parts that are neither numbers nor options what they are made of.
     """
     fields, functions = {name: told_as_json(part) for name, part in untold(agent)}, behaviour_of(agent)
-    kinds = [kind for kind in _kinds(agent) if not is_ours(kind)]
+    kinds = [kind for kind in kinds_in(agent) if not is_ours(kind)]
     if not (fields or functions or kinds):
         return {}
     return {OWN_AGENT: {"fields": fields, "code": _code(kinds), "functions": functions}}
@@ -52,13 +52,13 @@ def check_own(agent: Agent, config: Mapping[str, Any]) -> None:
         warn_at_own_line(text, RunWarning)
 
 
-def _kinds(part: Any) -> Iterator[type]:
+def kinds_in(part: Any) -> Iterator[type]:
     """Yields the classes of an agent, of what it learns from, and of the parts that they have."""
     yield type(part)
     parts = [getattr(part, field.name, None) for field in dataclasses.fields(part)]
     for each in (*parts, *([part.learns_from] if isinstance(part, Agent) else [])):
         if dataclasses.is_dataclass(each) and not isinstance(each, type):
-            yield from _kinds(each)
+            yield from kinds_in(each)
 
 
 def _code(kinds: list[type]) -> str | None:

@@ -9,12 +9,14 @@ import functools
 import hashlib
 import inspect
 from collections.abc import Iterator, Mapping
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import jax
 import numpy as np
 
+from ...core.ours import is_ours
+from ...core.own_line import is_own
 from .provenance import DIGITS, is_known
 from .tree_io import to_arrays
 
@@ -26,18 +28,23 @@ MORE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 """Flags of code that takes any number of arguments, by place or by name."""
 
 
-def behaviour_of(value: Any) -> str | None:
+def behaviour_of(value: Any, *, with_globals: bool = False) -> str | None:
     """Returns a digest of what the functions in a value do; None without any.
 
     The same are functions of the same instructions, defaults and closures, whose constants, names of attributes and of
     globals are equal, those of functions within them as well. Comments, docstrings, lines, files and names of local
-    variables are no part of it, nor is what globals hold.
+    variables are no part of it.
+
+    Args:
+        value: a function, or what holds some.
+        with_globals: whether what globals hold is a part of it, as far as the user's own functions name them.
     """
-    found = [_Teller().tell(part) for part in _functions_in(value)]
+    teller = _Teller(with_globals)
+    found = [teller.tell(part) for part in functions_in(value)]
     return DOES + hashlib.sha256(repr(found).encode()).hexdigest()[:DIGITS] if found else None
 
 
-def _functions_in(value: Any) -> Iterator[Any]:
+def functions_in(value: Any) -> Iterator[Any]:
     """Yields the functions in a value, and the methods that are bound to something."""
     if isinstance(value, FunctionType) or _is_method(value):
         yield value
@@ -45,7 +52,25 @@ def _functions_in(value: Any) -> Iterator[Any]:
         yield wrapped
     else:
         for part in _parts(value):
-            yield from _functions_in(part)
+            yield from functions_in(part)
+
+
+def functions_of(kind: type) -> Iterator[FunctionType]:
+    """Yields the functions of a class and of what it inherits from outside of the library, in their order."""
+    for each in kind.__mro__:
+        if each.__module__.partition(".")[0] in ("builtins", "equinox", "abc", "typing") or is_ours(each):
+            continue
+        for part in vars(each).values():
+            yield from _in(part)
+
+
+def _in(part: Any) -> Iterator[FunctionType]:
+    """Yields the functions in a member of a class: itself, or what a property or another descriptor wraps."""
+    held = [part.fget, part.fset] if isinstance(part, property) else [getattr(part, "__func__", part)]
+    for function in held:
+        function = getattr(function, "__wrapped__", function)
+        if isinstance(function, FunctionType):
+            yield function
 
 
 def _is_method(value: Any) -> bool:
@@ -75,8 +100,11 @@ def _parts(value: Any) -> list[Any]:
 class _Teller:
     """A walk through values to text and tuples of it, which are equal where functions do the same."""
 
-    def __init__(self) -> None:
+    def __init__(self, with_globals: bool) -> None:
         self._within: list[Any] = []
+        self._with_globals = with_globals
+        self._named: dict[int, int] = {}
+        """Places of the functions whose globals have been told, by their identities."""
 
     def tell(self, value: Any) -> Any:
         """Returns what a function does, or what else a value is; of what it is within, as of a recursion, its place."""
@@ -116,7 +144,26 @@ class _Teller:
         held = [function.__defaults__, function.__kwdefaults__, [_content(cell) for cell in function.__closure__ or ()]]
         known = is_known((function.__module__ or "").partition(".")[0])  # its version is told
         does = function.__qualname__ if known else self.tell(function.__code__)
-        return "function", does, [self.tell(each) for each in held]
+        return "function", does, [self.tell(each) for each in held], self._globals(function)
+
+    def _globals(self, function: FunctionType) -> Any:
+        """Returns what the globals hold that one of the user's functions names, each function's once."""
+        if not (self._with_globals and is_own(function.__code__.co_filename)):
+            return []
+        if id(function) in self._named:
+            return self._named[id(function)]
+        self._named[id(function)] = len(self._named)
+        names, known = sorted(_names(function.__code__)), function.__globals__
+        return [(name, self._held(known[name], names)) for name in names if name in known]
+
+    def _held(self, value: Any, names: list[str]) -> Any:
+        """Returns what a global is: a class of the user's by its functions, a module by what is named of it."""
+        if isinstance(value, ModuleType):
+            own = is_own(getattr(value, "__file__", None) or "<module>")
+            return [(name, self._held(vars(value)[name], [])) for name in names if own and name in vars(value)]
+        if isinstance(value, type) and not is_known(value.__module__.partition(".")[0]):
+            return value.__qualname__, [self.tell(each) for each in functions_of(value)]
+        return self.tell(value)
 
     def _code(self, code: CodeType) -> Any:
         count = code.co_argcount + code.co_kwonlyargcount
@@ -134,6 +181,12 @@ class _Teller:
         array = np.ascontiguousarray(to_arrays(value)[0])
         data = repr(array.tolist()).encode() if array.dtype.hasobject else array.tobytes()
         return str(getattr(value, "dtype", array.dtype)), array.shape, hashlib.sha256(data).hexdigest()
+
+
+def _names(code: CodeType) -> set[str]:
+    """Returns the names of globals and attributes in code, and in functions within it."""
+    within = [_names(each) for each in code.co_consts if isinstance(each, CodeType)]
+    return {*code.co_names}.union(*within)
 
 
 def _content(cell: Any) -> Any:
