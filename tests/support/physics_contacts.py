@@ -21,16 +21,6 @@ ITERATED = {
 }
 
 
-def several_ways_out(pair: tuple[GeomType, GeomType], sizes: np.ndarray, rows: np.ndarray) -> bool:
-    """Whether one is so deep in an ellipsoid that there may be several ways out, of which ours is not the shortest."""
-    capsule = pair[0] == GeomType.CAPSULE
-    return (
-        pair in BY_ELLIPSOIDS
-        and len(rows) > 0
-        and bool(rows[0, 0] + sizes[0, 0] * capsule < -0.5 * sizes[int(capsule) :].min())
-    )
-
-
 def rows_of(contact: Any) -> np.ndarray:
     """C's contacts, one a row."""
     return np.column_stack([contact.dist, contact.pos, contact.frame.reshape(-1, 9)[:, :6]])

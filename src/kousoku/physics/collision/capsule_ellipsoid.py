@@ -3,24 +3,24 @@
 Seen along the capsule's axis, the ellipsoid is an ellipse and the axis a point. The nearest point of the ellipse tells
 which point of the ellipsoid is nearest to the axis without its ends. As the signed distance from a convex shape is
 convex along a line, the capsule's place that is closest to that point is the nearest one. Where the axis goes far
-through the ellipsoid, the shortest way out of any place on it may not be one for all of it: then it is that at right
-angles to the axis, or that of the place with the rest of the capsule, if it is shorter.
+through the ellipsoid, the shortest way out of that place may not be one for all of it: then it is that at right
+angles to the axis, or one of an end, which is searched.
 
 References:
     Eberly (2013), Distance from a point to an ellipse, an ellipsoid, or a hyperellipsoid, sections 2 and 3.
-    Cameron, Culley (1986), Determining the minimum translational distance between two convex polyhedra, section 2.
 """
 
 from __future__ import annotations
 
 from ..algebra.scalar import ZERO, Num, absolute, clip, logical_and, maximum, minimum, sqrt, total, where
-from ..algebra.vector import Mat, Vec
+from ..algebra.vector import UNIT_VECTORS, Mat, Vec
 from .geom import ContactPoint, GeomInfo, sphere_contact, where_vec
+from .penetration import Overlap, shortest_way_out
 from .sphere_ellipsoid import distance_to_ellipsoid
 
 ROUND = 1e-6
 """Of the square of its mean half axis: how much the half axes of an ellipse differ that is taken for a circle."""
-SAME = 1e-4
+SAME = 1e-5
 """Of the ellipsoid's shortest half axis: how much two distances may differ that are taken for the same."""
 
 
@@ -35,15 +35,19 @@ def capsule_ellipsoid(capsule: GeomInfo, ellipsoid: GeomInfo) -> list[ContactPoi
     distance, outwards = distance_to_ellipsoid(centre + axis * place, size)
 
     # A direction that parts the whole capsule by the distance of one place is the best of all.
+    overlap = Overlap((Mat(*(e * (a * a) for e, a in zip(UNIT_VECTORS, size, strict=True))),), centre, axis * half)
     outwards = where_vec(centre.dot(outwards) < 0.0, -outwards, outwards)
-    slope = outwards.dot(axis)
-    along = centre.dot(outwards) - half * absolute(slope) - _support(outwards, size)[0]
-    across = centre.dot(sideways) - reach
-    through = along < distance - SAME * minimum(minimum(size[0], size[1]), size[2])
+    through = overlap.depth(outwards) > SAME * minimum(minimum(size[0], size[1]), size[2]) - distance
+    starts = [(start, side) for start in (*UNIT_VECTORS, sideways) for side in (-1.0, 1.0)]
+    way = shortest_way_out(overlap, through, outwards, starts)
+    side = where(way.dot(axis) > 0.0, -1.0, 1.0)
+    way = overlap.newton_step(way, side)
+    along, across = -overlap.depth(way), centre.dot(sideways) - reach
     aside = logical_and(through, across > along)
-    place = where(logical_and(through, along >= across), where(slope > 0.0, -half, half), place)
-    spot, normal = capsule.frame.pos + capsule.axis * place, where_vec(aside, sideways, outwards)
-    return [sphere_contact(spot, radius, where(through, maximum(across, along), distance), -(turn @ normal))]
+    place = where(logical_and(through, along >= across), half * side, place)
+    outwards = where_vec(aside, sideways, where_vec(through, way, outwards))
+    spot, dist = capsule.frame.pos + capsule.axis * place, where(through, maximum(across, along), distance)
+    return [sphere_contact(spot, radius, dist, -(turn @ outwards))]
 
 
 def _support(normal: Vec, size: list[Num]) -> tuple[Num, Vec]:

@@ -5,8 +5,9 @@ c - B^2 n / |B n|. They differ by a multiple of n where (s A^2 + t B^2 + d) n = 
 t = 1 / |B n|. With w = (s A^2 + t B^2 + d)^-1 c these are two equations, s |A w| = 1 and t |B w| = 1, which do not
 change if s, t, d and 1 / w are all multiplied by a number, so that s + t may be 1. They are smooth where the shapes
 begin to overlap and d becomes negative. Newton's method on 1 / (s |A w|) and 1 / (t |B w|) begins at d = 0, and keeps
-the matrix positive definite. Derivatives are those of its last step, which at a root are the root's. Deep overlaps may
-be left in several directions, of which it finds one; so may shallow ones of very flat or long ellipsoids.
+the matrix positive definite. Overlaps may be left in several directions, of which it finds one, and very flat or long
+shapes may need more steps: there the shortest way out is searched. Derivatives are those of a last step on the sphere
+of directions, which at a root are the root's.
 
 References:
     Perram, Wertheim (1985), Statistical mechanics of hard ellipsoids I: the contact function, where d is 0.
@@ -20,15 +21,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from ..algebra.scalar import ONE, ZERO, Num, clip, maximum, minimum, sqrt, stop_gradient, total
+from ..algebra.scalar import ONE, ZERO, Num, clip, logical_any, maximum, minimum, sqrt, stop_gradient, total
 from ..algebra.vector import UNIT_VECTORS, Mat, Vec
+from ..control_flow.cond import map_nums
 from .geom import ContactPoint, GeomInfo, where_vec
+from .penetration import Overlap, shortest_way_out
 
-NEWTON_STEPS = 8
+NEWTON_STEPS = 6
 KEPT = 0.1
 """The least share of the matrix' smallest eigenvalue that a step keeps."""
 SINGULAR = 1e-7
 """Of an element of the diagonal: the least that a factor's may be."""
+DEEP = 0.5
+"""Of the least radius of curvature, or less: the overlap beyond which other ways out are searched."""
+SETTLED = 1e-4
+"""Of the smallest half size: how far the two points may lie apart sideways before others are searched."""
 LEAST_DISTANCE = 1e-8
 """Of the first half size: how far apart centres are at least taken to be."""
 
@@ -40,7 +47,8 @@ def ellipsoid_ellipsoid(first: GeomInfo, second: GeomInfo) -> list[ContactPoint]
     centre = first.local(second.frame.pos)
     least_distance = first.size[0] * LEAST_DISTANCE
     met = centre.dot(centre) < least_distance * least_distance
-    normal = _normal(a, b, where_vec(met, Vec(least_distance, least_distance, least_distance), centre))
+    overlap = Overlap((a.square, b.square), where_vec(met, Vec(least_distance, least_distance, least_distance), centre))
+    normal = overlap.newton_step(_normal(a, b, overlap))
     from_a, from_b = a.support(normal), centre - b.support(normal)
     middle = (from_a + from_b) * 0.5
     return [ContactPoint(normal.dot(from_b - from_a), frame.pos + frame.mat @ middle, frame.mat @ normal)]
@@ -51,11 +59,13 @@ class _Shape:
     """An ellipsoid about the origin.
 
     Attributes:
+        axes: its axes, unit vectors.
         square: the matrix A^2.
         least: its smallest eigenvalue.
         trace: the sum of its eigenvalues.
     """
 
+    axes: tuple[Vec, ...]
     square: Mat
     least: Num
     trace: Num
@@ -70,7 +80,7 @@ class _Shape:
         """Returns the ellipsoid of these axes."""
         squares = [s * s for s in size]
         rows = [reduce(Vec.__add__, (v * (s * v[i]) for s, v in zip(squares, axes, strict=True))) for i in range(3)]
-        return _Shape(Mat(*rows), minimum(minimum(squares[0], squares[1]), squares[2]), total(squares))
+        return _Shape(tuple(axes), Mat(*rows), minimum(minimum(squares[0], squares[1]), squares[2]), total(squares))
 
     def support(self, normal: Vec) -> Vec:
         """Returns the point that is farthest in a direction."""
@@ -123,12 +133,17 @@ class _Factors:
         return x + (1.0 + self.yx * self.yx) * y + (1.0 + self.zx * self.zx + self.zy * self.zy) * z
 
 
-def _normal(a: _Shape, b: _Shape, centre: Vec) -> Vec:
-    """Returns the unit vector along which two ellipsoids, the second about `centre`, are farthest from each other."""
+def _normal(a: _Shape, b: _Shape, overlap: Overlap) -> Vec:
+    """Returns the unit vector along which the ellipsoids are farthest from each other, to derivatives a constant."""
+    a, b, overlap = (map_nums(x, stop_gradient) for x in (a, b, overlap))
     ratio, shift = ONE, ZERO
     for _ in range(NEWTON_STEPS):
-        ratio, shift = _newton_step(a, b, centre, stop_gradient(ratio), stop_gradient(shift))
-    return _solve(a, b, centre, ratio, shift)[1].norm_and_unit()[1]
+        ratio, shift = _newton_step(a, b, overlap.centre, ratio, shift)
+    normal = _solve(a, b, overlap.centre, ratio, shift)[1].norm_and_unit()[1]
+    least = minimum(a.least, b.least)
+    curved, settled = least / sqrt(maximum(a.trace, b.trace)), SETTLED * sqrt(least)
+    unsure = logical_any([overlap.depth(normal) > DEEP * curved, overlap.sideways(normal) > settled])
+    return shortest_way_out(overlap, unsure, normal, [(axis, 0.0) for axis in (*a.axes, *b.axes)])
 
 
 def _solve(a: _Shape, b: _Shape, centre: Vec, ratio: Num, shift: Num) -> tuple[_Factors, Vec]:

@@ -15,7 +15,7 @@ from ..algebra.scalar import MINVAL, Num, absolute, logical_and, logical_not, ma
 from ..algebra.vector import Vec
 from .geom import ContactPoint, GeomInfo, sphere_contact
 
-NEWTON_STEPS = 8
+NEWTON_STEPS = 12
 ROUNDING = 1e-5
 
 
