@@ -46,7 +46,7 @@ def _said(path: Path) -> str:
 
 def settings_table() -> str:
     """Returns every setting of a run as a Markdown table: Python, shell, default, what it does, on resume."""
-    from kousoku.cli.options import described
+    from kousoku.cli.help_texts import described
     from kousoku.training.config import Kind, TrainConfig, settings
 
     told = described(TrainConfig)

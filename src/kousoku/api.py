@@ -25,6 +25,7 @@ from .core.env import Env
 from .core.env_shapes import check_shapes, class_of
 from .core.errors import ConfigError, EnvError, RunWarning, check_count
 from .core.own_line import warn_at_own_line
+from .core.record import GIVEN
 from .core.wrapper import kind_of
 from .envs.ids import EnvId
 from .run import Evaluation as Evaluation
@@ -48,7 +49,7 @@ from .training.metrics.metric_sums import recorded_by_default
 from .training.metrics.report import Report
 from .training.metrics.terminal import StandardError
 from .training.presets import Preset, preset
-from .training.sources import GIVEN, sources
+from .training.sources import sources
 from .viz.animation import Animation
 
 SettingsOf = ParamSpec("SettingsOf")

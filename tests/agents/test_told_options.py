@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from kousoku.agents import AGENTS
-from kousoku.cli.options import described
+from kousoku.cli.help_texts import described
 
 
 @pytest.mark.parametrize("id", AGENTS.ids())

@@ -16,9 +16,11 @@ from kousoku.agents.options import describe, make_agent, rebuild
 from kousoku.agents.tabular.q_learning import QLearning
 from kousoku.cli import COMMANDS, main
 from kousoku.cli.completion import _options as command_options
+from kousoku.cli.help_texts import described
 from kousoku.cli.made_by_id import agent_options, env_options
-from kousoku.cli.options import Option, described, literal, parse
+from kousoku.cli.options import Option, parse
 from kousoku.cli.train import _hyper_parameters
+from kousoku.cli.values import literal
 from kousoku.core.errors import ConfigError
 from kousoku.envs import ENVS
 from kousoku.nn import ACTIVATIONS, INITIALISERS, NETWORK_CONFIGS, ActorCriticConfig

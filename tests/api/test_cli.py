@@ -16,8 +16,9 @@ import kousoku as ks
 from kousoku import saved_runs
 from kousoku.cli import COMMANDS, main, view
 from kousoku.cli import options as cli_options
-from kousoku.cli.options import Option, hyper_parameter, literal, number, numbers, parse
+from kousoku.cli.options import Option, parse
 from kousoku.cli.platforms import platforms_checked, unusable_platforms
+from kousoku.cli.values import hyper_parameter, literal, number, numbers
 from kousoku.run import Run
 from kousoku.viz.payload import payload
 from kousoku.viz.tables import member_name

@@ -13,9 +13,10 @@ from kousoku.agents import AGENTS
 from kousoku.agents.options import describe, make_agent, option_names, used_options
 from kousoku.cli import main
 from kousoku.cli.made_by_id import agent_options, env_options, env_values
-from kousoku.cli.options import as_typed, parse
+from kousoku.cli.options import parse
 from kousoku.cli.settings import setting_options, setting_values
 from kousoku.cli.train import _hyper_parameters
+from kousoku.cli.values import as_typed
 from kousoku.core.errors import ConfigError
 from kousoku.core.spaces import Box, Discrete
 from kousoku.envs import ENVS

@@ -13,7 +13,7 @@ from kousoku.core.errors import ConfigError
 from kousoku.core.registry import Registry
 from kousoku.core.spaces import Discrete
 from kousoku.envs import ENVS
-from kousoku.training.fit import fitting_agents, fitting_spaces
+from kousoku.training.compatible import fitting_agents, fitting_spaces
 
 EVOLUTION = ("ars", "openai_es", "pgpe", "sep_cma_es")
 TABULAR = [id for id in AGENTS.ids() if AGENTS.factory(id).__module__.startswith("kousoku.agents.tabular.")]
@@ -236,7 +236,7 @@ def test_ones_own_are_listed_beside_ours(monkeypatch, capsys):
         monkeypatch.setattr(registry, "_entries", dict(registry._entries))
     ENVS.register("Corridor-v0", Corridor)
     AGENTS.register("guess", Guess)
-    monkeypatch.setattr("kousoku.training.fit.fits", lambda id, spec: id == "guess" and spec.action_space.n == 4)
+    monkeypatch.setattr("kousoku.training.compatible.fits", lambda id, spec: id == "guess" and spec.action_space.n == 4)
     for id, sizes, guesses in (("GridWorld-v", "96 -> 4", True), ("Corridor-v", "5 -> 2", False)):
         text = printed(capsys, id)
         agents = text.partition("for ")[2].partition(f"  {id}")[0].replace(",", "").split()

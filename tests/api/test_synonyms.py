@@ -13,7 +13,8 @@ import kousoku as ks
 from kousoku.agents import AGENTS
 from kousoku.agents.options import in_our_names, option_names
 from kousoku.cli import COMMANDS, main
-from kousoku.cli.options import Option, number, numbers, parse
+from kousoku.cli.options import Option, parse
+from kousoku.cli.values import number, numbers
 from kousoku.core import synonyms
 from kousoku.core.errors import ConfigError, check_keys
 from kousoku.envs import ENVS

@@ -14,11 +14,11 @@ from idle_agent import Idle
 
 import kousoku as ks
 from kousoku.core.collector import BufferUse
-from kousoku.core.collector_answers import buffer_use, devices_of, kept
 from kousoku.core.collector_check import check_collector
 from kousoku.core.errors import ConfigError
 from kousoku.ops.trees import with_fields
 from kousoku.training.guards.agent_numbers import check_agent_numbers
+from kousoku.training.guards.collector_answers import buffer_use, devices_of, kept
 from kousoku.training.metrics.metric_sums import Recording
 
 ENV = ks.make("CartPole-v1")

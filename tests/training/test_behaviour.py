@@ -280,3 +280,9 @@ def test_the_code_of_an_agents_class_counts(monkeypatch):
 def test_of_the_librarys_agents_nothing_is_told():
     made = [ks.make_agent(id) for id in AGENTS.ids()]
     assert [own_json(agent) for agent in made] == [{}] * len(made)
+
+
+def test_classes_have_one_digest_together_and_none_where_the_source_of_one_cannot_be_read():
+    assert provenance.codes_of((Holding, Still)) not in (None, provenance.codes_of((Holding,)))
+    assert provenance.codes_of((Holding, type("Typed", (), {}))) is None
+    assert provenance.codes_of(()) is None

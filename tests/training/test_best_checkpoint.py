@@ -51,7 +51,7 @@ def evaluated(*evaluations) -> RunProgress:
     progress = RunProgress()
     for step, returns in enumerate(evaluations, start=1):
         progress.step = step * 100
-        progress.add_evaluation(episodes(returns))
+        progress.add_evaluation(episodes(returns), ends=False)
     return progress
 
 

@@ -242,7 +242,7 @@ def as_in_format_2(folder):
     """A checkpoint in the first format that can be read: its arrays in one file."""
     named = {str(i): leaf for i, leaf in enumerate(checkpoints.read(folder).leaves)}
     shutil.rmtree(folder / STATE)
-    files.write_arrays(folder / "state.npz", named)
+    whole_file.write_arrays(folder / "state.npz", named)
     told = files.read_json(folder / PROGRESS)
     for leaf in told["leaves"]:
         del leaf["stored"]
@@ -304,7 +304,7 @@ def test_arrays_other_than_those_that_were_written_are_seen(run):
 
 def test_an_array_that_would_have_to_be_pickled_is_not_written(tmp_path):
     with pytest.raises(ValueError, match="would have to be pickled"):
-        files.write_arrays(tmp_path / "x.npz", {"a": np.array([{}], object)})
+        whole_file.write_arrays(tmp_path / "x.npz", {"a": np.array([{}], object)})
     with pytest.raises(ValueError, match="would have to be pickled"):
         array_store.write(tmp_path / "x", [np.array([{}], object)])
     assert not list(tmp_path.iterdir())

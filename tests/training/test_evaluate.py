@@ -8,7 +8,9 @@ import pytest
 from still import Still
 
 import kousoku as ks
+from kousoku.collectors.host_slots import HostStep
 from kousoku.training.evaluation import evaluate
+from kousoku.training.evaluation.on_host import SlotResults
 from kousoku.viz.headline import sentence
 from kousoku.viz.lines import result_lines
 from kousoku.viz.ranking import best_summary
@@ -119,3 +121,23 @@ def test_episodes_are_the_same_side_by_side_in_turn_and_without_a_kernel(monkeyp
     for other in (in_turn, by_xla):
         np.testing.assert_array_equal(side_by_side.returns, other.returns)
         np.testing.assert_array_equal(side_by_side.lengths, other.lengths)
+
+
+def test_episodes_of_slots_come_in_the_order_of_their_numbers_and_no_more_than_are_wanted():
+    results, steps = SlotResults(members=2, slots=2, episodes=3), iter(range(1, 4))
+
+    def step(*ended: bool) -> None:
+        numbers = np.arange(4) + 10 * next(steps)
+        flags, no = np.array(ended), np.zeros(4, bool)
+        results.note(HostStep([], [], numbers, no, flags, flags, numbers.astype(np.float32), numbers, no))
+
+    step(False, True, True, False)
+    step(True, True, False, True)
+    np.testing.assert_array_equal(results.open, [[True, False], [True, False]])
+    step(True, False, True, True)
+    assert not results.open.any()
+    returns, lengths, truncated, cut = results.in_order()
+    np.testing.assert_array_equal(lengths, [[20, 11, 30], [12, 23, 32]])
+    np.testing.assert_array_equal(returns, lengths)
+    assert truncated.all()
+    assert not cut.any()

@@ -9,6 +9,7 @@ from host_diary import Diary
 from host_worlds import Counter, Echo, Push, Rooms
 
 import kousoku as ks
+from kousoku.collectors.streams import seed_of
 from kousoku.core.agent import Agent
 from kousoku.training.config import TrainConfig
 from kousoku.training.loop.host_acting import KernelActing, ProgramActing
@@ -152,3 +153,10 @@ def test_the_switch_of_kernels_counts():
         loop, slots, _ = begun(Diary(ROLLOUTS), Counter, seeds=1)
     slots.close()
     assert isinstance(loop._chooser, ProgramActing)
+
+
+def test_seeds_are_below_what_everybody_takes_and_differ():
+    seeds = jax.vmap(seed_of)(jax.random.split(jax.random.key(0), 64))
+    assert seeds.dtype == jnp.uint32
+    assert int(seeds.max()) < 2**31
+    assert len(set(seeds.tolist())) == 64

@@ -24,7 +24,7 @@ from kousoku.training.guards.schedule_ends import warn_early_ends, warn_spent_ra
 def test_it_is_told_where_a_rate_ends_at_nothing_and_the_run_does_not(rate, begun_for, until, told):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warn_spent_rates(ks.make_agent("a2c", learning_rate=rate), begun_for, until)
+        warn_spent_rates(ks.make_agent("a2c", learning_rate=rate), begun_for, until, ())
     assert [each.category for each in caught] == [RunWarning] * told
 
 

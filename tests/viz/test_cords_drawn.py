@@ -8,6 +8,7 @@ import pytest
 from browser import LOOK
 
 from kousoku.core.scene3d import WORLD, Body3d, Cord, Geom, Trajectory3d
+from kousoku.core.whole_file import write_text
 from kousoku.viz import film3d
 from kousoku.viz.render3d import Renderer
 from kousoku.viz.view3d import rods, view_of
@@ -76,7 +77,7 @@ def test_the_page_is_told():
 @pytest.mark.browser
 def test_the_player_shows_it_and_it_follows(browser, tabs, tmp_path):
     film = swing((-0.5, 0.0, 0.2), (0.5, 0.0, 0.2), (0.0, 0.0, 1.4), turn=TURN)
-    file = film3d.write(tmp_path / "page.html", [film])
+    file = write_text(tmp_path / "page.html", film3d.page([film]))
     tabs.append(browser.open(file, size=(400, 400), media={}, before="", mobile=False))
     found = tabs[-1].run(
         f"""{LOOK}

@@ -187,10 +187,6 @@ class TestPage:
         assert css.count("--ground:") == 3
         assert ":root[data-theme=dark]" in css
 
-    def test_write(self, tmp_path):
-        target = film3d.write(tmp_path / "walk.html", [figures.walk()], "walk")
-        assert target.read_text(encoding="utf-8") == film3d.page([figures.walk()], "walk")
-
 
 class TestBadInput:
     @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from browser import LOOK
 from chromium import Page
 
 from kousoku.core.scene3d import Body3d, Geom, Trajectory3d
+from kousoku.core.whole_file import write_text
 from kousoku.viz import film3d
 
 pytestmark = pytest.mark.browser
@@ -19,7 +20,8 @@ def show(browser, tabs, tmp_path):
     """Open a page with trajectories; afterwards nothing was logged and the page alone was asked for."""
 
     def run(*trajectories: Trajectory3d, title: str = "", size=(640, 640), media=None, before="", mobile=False) -> Page:
-        file = film3d.write(tmp_path / f"page{len(tabs)}.html", trajectories or [figures.walk()], title)
+        page = film3d.page(trajectories or [figures.walk()], title)
+        file = write_text(tmp_path / f"page{len(tabs)}.html", page)
         tabs.append(browser.open(file, size=size, media=media or {}, before=before, mobile=mobile))
         return tabs[-1]
 

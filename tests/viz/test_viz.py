@@ -299,8 +299,8 @@ class TestSvg:
         )
 
     def test_size(self):
-        root = ET.fromstring(svg.scene_svg(Scene(8.0, 4.0), size=400))
-        assert (root.get("viewBox"), root.get("width"), root.get("height")) == ("0 0 8 4", "400", "200")
+        root = ET.fromstring(svg.scene_svg(Scene(8.0, 4.0)))
+        assert (root.get("viewBox"), root.get("width"), root.get("height")) == ("0 0 8 4", "480", "240")
 
 
 def drawn(figure: Figure) -> Figure:

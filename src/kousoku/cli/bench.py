@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..core.errors import ConfigError, check_choice
-from .options import Option, count, parse
+from .options import Option, parse
+from .values import count
 
 IN_PARTS = ("physics", "learning", "defaults", "ppo", "evolution", "off-policy", "vector", "interop")
 """Benchmarks of which a part may be asked for."""

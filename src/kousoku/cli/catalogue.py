@@ -129,7 +129,7 @@ def _letters(text: str) -> str:
 def _of_agent(id: str) -> list[str]:
     """Returns the lines of all that is known of an agent."""
     from ..agents.options import used_options
-    from ..training.fit import fitting_spaces
+    from ..training.compatible import fitting_spaces
     from ..training.presets import presets
 
     observations, actions = fitting_spaces(id)
@@ -158,7 +158,7 @@ def _of_env(id: str) -> list[str]:
 
 def _of_spec(env: Env) -> list[str]:
     """Returns the lines of an environment's spaces, its time limit, and the agents that learn in it."""
-    from ..training.fit import fitting_agents
+    from ..training.compatible import fitting_agents
 
     spec, on_host = env.spec, isinstance(env, HostEnv)
     without = "its own, if it has one" if on_host else "none"

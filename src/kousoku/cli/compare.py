@@ -7,7 +7,8 @@ from pathlib import Path
 
 from ..core.errors import ConfigError
 from ..training.io.files import typed
-from .options import Option, number, parse, target
+from .options import Option, parse, target
+from .values import number
 
 PAGE = "comparison.html"
 OPTIONS = (

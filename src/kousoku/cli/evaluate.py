@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core.errors import ConfigError
 from ..core.words import plural
-from .options import CHECKPOINT, Option, checkpoint, count, parse
+from .options import CHECKPOINT, RUN, Option, checkpoint, named_run, parse
+from .values import count
 
 MAX_STEPS = 1000
 OPTIONS = (
-    Option("run", None, "RUN", "the run folder", positional=True),
+    RUN,
     Option("episodes", 100, "NUMBER", "episodes of each agent"),
     Option("seed", 0, "NUMBER", "seed of the evaluation"),
     Option("max_steps", MAX_STEPS, "NUMBER", "steps after which an episode without a time limit is cut"),
@@ -25,14 +25,13 @@ def run(words: Sequence[str]) -> int:
     from ..viz.ranking import cut_words
 
     given = parse("evaluate", "Play whole greedy episodes with every agent of a run.", OPTIONS, words)
-    if "run" not in given:
-        raise ConfigError("run", ..., "name the run folder: kousoku evaluate RUN")
+    folder = named_run(given, "evaluate RUN")
     counts = {
         option.name: count(option.flag, str(given[option.name]), low=0 if option.name == "seed" else 1)
         for option in OPTIONS[1:4]
         if option.name in given
     }
-    loaded = load(str(given["run"]), checkpoint=checkpoint(given))
+    loaded = load(folder, checkpoint=checkpoint(given))
     result = loaded.evaluate(**counts)
     assert result.record is not None, "the agents are a run's"
     agents, episodes = result.returns.shape

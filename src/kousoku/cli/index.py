@@ -45,7 +45,7 @@ def agents(kinds: str, id: str) -> list[str]:
         kinds: of the spaces.
         id: an environment that has them.
     """
-    from ..training.fit import fits
+    from ..training.compatible import fits
 
     index = _index()
     known, there = set(index["agents"]), index["fits"].get(kinds)
@@ -86,7 +86,7 @@ def size(space: Any) -> str:
 
 def computed() -> dict[str, Any]:
     """Returns the index as it should be: every environment of ours that needs no other package, every agent of ours."""
-    from ..training.fit import fitting_agents
+    from ..training.compatible import fitting_agents
 
     ids = [id for id in ENVS.ids() if ENVS.requirement(id) is None and is_ours(ENVS.factory(id))]
     specs = {id: spec(id) for id in ids}

@@ -12,10 +12,13 @@ from ..agents.exploration import EXPLORATIONS
 from ..agents.options import may_be_scheduled, option_types, used_options
 from ..core.errors import ConfigError, is_number
 from ..core.sweep_names import ENV_PREFIX, env_name
+from ..core.typed_number import THOUSANDS
 from ..envs import ENVS
 from ..training.presets import Preset
+from .help_texts import described
 from .maps import map_text
-from .options import THOUSANDS, Option, as_typed, described, literal, numbers
+from .options import Option
+from .values import as_typed, literal, numbers
 
 
 def agent_options(id: str, preset: Preset) -> list[Option]:

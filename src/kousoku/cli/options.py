@@ -1,47 +1,35 @@
-"""Reading options: tyro finds the words and writes the help, this file turns words into values.
+"""Reading options: tyro finds the words and writes the help.
 
-Every value reaches us as text, so that a mistake is answered by one line that names the option, what was given and
-what would do.
+Every value reaches us as text, which `values` reads, so that a mistake is answered by one line that names the option,
+what was given and what would do.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import inspect
 import io
 import itertools
-import json
 import re
-import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import docstring_parser
 import tyro
 
-from ..agents.options import is_schedule
-from ..core.errors import ConfigError, check_count, check_keys, is_number
+from ..core.errors import ConfigError, check_keys
 from ..core.output_file import output_file
 from ..core.synonyms import our_name
-from ..core.typed_number import THOUSANDS, typed_number
-from ..ops.schedules import Schedule, parse_schedule, schedule_text
+from ..core.typed_number import typed_number
+from ..viz.offline import is_our_page
 from .command_line import command_line
+from .values import as_typed, count
 
-GENERATOR = b'name="generator" content="Kousoku"'
-"""What the head of our pages has."""
-REFERENCE = re.compile(r"(?:see )?`(\w+)\.(\w+)`")
-"""What a docstring refers to: a name in a module beside its own."""
-FRACTION = re.compile(r"(\d+)/([1-9]\d*)")
 DASHED_VALUE = re.compile(r"-([\d._].*|(inf|infinity|nan)(,.*)?)?", re.IGNORECASE | re.DOTALL)
 """What is a value though it begins with a dash: a number, several, what begins like one, or the dash alone."""
 FRAME = re.compile(r"[\u2500-\u257f]+")
 """Lines of a box."""
-NONE = ("none", "null")
-"""Words for None, or for none of several numbers."""
-USE_NUMBER = "use a number, such as 1_000_000, 1M, 1e6 or 0.5"
 
 
 @dataclass(frozen=True)
@@ -87,11 +75,23 @@ class Option:
         return self.name.rstrip("_").replace("_", "-")
 
 
+RUN = Option("run", None, "RUN", "the run folder", positional=True)
 CHECKPOINT = Option("checkpoint", None, "STEP", "step of a kept checkpoint, or best (default: the end of the run)")
 
 
 OWN_CODE = Option("import_", None, "FILE", "a file, or a module, that registers what is your own", joined=True)
 """The option of every command, which `kousoku.cli.main` reads before the others."""
+
+
+def named_run(given: Mapping[str, str | bool], usage: str) -> str:
+    """Returns the run folder that was given for `RUN`.
+
+    Raises:
+        ConfigError: if none was, saying how the command is used.
+    """
+    if RUN.name not in given:
+        raise ConfigError(RUN.name, ..., f"name the run folder: kousoku {usage}")
+    return str(given[RUN.name])
 
 
 def checkpoint(given: Mapping[str, str | bool]) -> str | int | None:
@@ -112,17 +112,9 @@ def target(given: Mapping[str, str | bool], default: str | Path) -> Path:
             has the usual one.
     """
     path = output_file("--out", str(given.get("out", default)))
-    if "out" not in given and path.suffix == ".html" and path.exists() and not _is_ours(path):
+    if "out" not in given and path.suffix == ".html" and path.exists() and not is_our_page(path):
         raise ConfigError("--out", str(path), "that is there, and no page of Kousoku's; name another file")
     return path
-
-
-def _is_ours(page: Path) -> bool:
-    try:
-        with page.open("rb") as file:
-            return GENERATOR in file.read(2048)
-    except OSError:  # what cannot be read may be anybody's
-        return False
 
 
 def parse(command: str, description: str, options: Sequence[Option], words: Sequence[str]) -> dict[str, str | bool]:
@@ -296,149 +288,3 @@ def _annotation(option: Option) -> Any:
 
 def _field(option: Option) -> Any:
     return dataclasses.field(default=None if option.metavar else False)
-
-
-def described(documented: object) -> dict[str, str]:
-    """Returns what a docstring says of each attribute or argument, by name, on one line.
-
-    Of a class that is what its bases say where it says nothing itself, or "as of" one of them. A table that is referred
-    to is told by its words, a function by what it says of an argument of that name.
-    """
-    told: dict[str, str] = {}
-    for each in inspect.getmro(documented)[::-1] if inspect.isclass(documented) else (documented,):
-        own = {name: _spelled_out(text, name, each) for name, text in _own_described(each).items()}
-        told |= {name: text for name, text in own.items() if not (name in told and text.startswith("as of `"))}
-    return told
-
-
-def _spelled_out(text: str, name: str, documented: object) -> str:
-    """Returns what a docstring says of a name, with what the text refers to in its place."""
-    package = documented.__module__.rpartition(".")[0]
-
-    def meant(reference: re.Match[str]) -> str:
-        found = getattr(sys.modules.get(f"{package}.{reference[1]}"), reference[2], None)
-        if inspect.isfunction(found):
-            return _own_described(found).get(name, reference[0])
-        return ", ".join(map(str, found)) if isinstance(found, (Mapping, tuple)) else reference[0]
-
-    return REFERENCE.sub(meant, text)
-
-
-def _own_described(documented: object) -> dict[str, str]:
-    """Returns the same of one docstring alone."""
-    parsed = docstring_parser.parse(inspect.cleandoc(documented.__doc__ or ""))
-    return {
-        name.strip(): " ".join(entry.description.split()).rstrip(".")
-        for entry in parsed.params
-        for name in entry.arg_name.split(",")
-        if entry.description
-    }
-
-
-def number(field: str, text: str) -> float | int:
-    """Reads a number as people write it: 1_000_000, 1,000,000, 1M or 1e6 (whole, so an int), 500k, 0.5.
-
-    Raises:
-        ConfigError: for anything else.
-
-    Examples:
-        >>> number("steps", "1.5M"), number("steps", "1_000"), number("slip", "0.5")
-        (1500000, 1000, 0.5)
-    """
-    try:
-        return typed_number(text)
-    except ValueError:
-        raise ConfigError(field, text, USE_NUMBER) from None
-
-
-def count(field: str, text: str, *, low: int = 1) -> int:
-    """Reads a whole number as people write it.
-
-    Raises:
-        ConfigError: for anything else, or a smaller one than `low`.
-
-    Examples:
-        >>> count("episodes", "1e2")
-        100
-    """
-    return check_count(field, number(field, text), low=low)
-
-
-def numbers(field: str, text: str) -> list[float | int]:
-    """Reads numbers with commas between them.
-
-    Raises:
-        ConfigError: for what is no number, or for what must be a single one, as 10,000 is.
-
-    Examples:
-        >>> numbers("seeds", "3,5,100")
-        [3, 5, 100]
-    """
-    if THOUSANDS.fullmatch(text) and re.search(r",0\d", text):
-        raise ConfigError(field, text, f"a comma stands between two numbers; write {text.replace(',', '_')}")
-    return [number(field, part) for part in text.split(",")]
-
-
-def literal(field: str, text: str, like: Any) -> Any:
-    """Reads text as a value of the same kind as a default: a switch, a number, a word, or JSON.
-
-    Raises:
-        ConfigError: naming the option.
-    """
-    if isinstance(like, bool):
-        if text.lower() not in ("true", "false", "yes", "no", "1", "0"):
-            raise ConfigError(field, text, "use true or false")
-        return text.lower() in ("true", "yes", "1")
-    if isinstance(like, (int, float)):
-        return number(field, text)
-    if isinstance(like, str):
-        return text
-    if isinstance(like, (tuple, list)) and not text.startswith("["):
-        return () if text.lower() in NONE else tuple(numbers(field, text))
-    for read in (typed_number, json.loads):  # a number first: 1e2 is whole, and 1_000 no word
-        try:
-            return read(text)
-        except ValueError:
-            continue
-    return text
-
-
-def as_typed(value: Any) -> str:
-    """Returns a value as one types it, so that `literal` or `hyper_parameter` reads the same from it.
-
-    Examples:
-        >>> as_typed((64, 64)), as_typed(()), as_typed(True), as_typed(0.5), as_typed(((16, 8), (32, 4)))
-        ('64,64', 'none', 'true', '0.5', '[[16, 8], [32, 4]]')
-    """
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, Schedule):
-        return schedule_text(value) or str(value)
-    if not isinstance(value, (tuple, list)):
-        return str(value)
-    if any(isinstance(part, (tuple, list)) for part in value):
-        return json.dumps(value)
-    return ",".join(map(as_typed, value)) or NONE[0]
-
-
-def hyper_parameter(field: str, text: str, like: Any, scheduled: bool = True) -> Any:
-    """Reads a hyper-parameter: none, a schedule, a fraction, otherwise a `literal`; none of several numbers is ().
-
-    Args:
-        field: what it is called.
-        text: the value.
-        like: the default.
-        scheduled: whether it may be a schedule: then a word in its place is told how to write one. Where not, colons
-            are a part of the text.
-
-    Examples:
-        >>> hyper_parameter("update_ratio", "1/16", 1.0), hyper_parameter("learning_rate", "3e-4", 1e-3)
-        (0.0625, 0.0003)
-    """
-    if text.lower() in NONE and not isinstance(like, tuple):
-        return None
-    if scheduled and (is_schedule(text) or (isinstance(like, float) and text.isalpha())):
-        return parse_schedule(field, text)
-    if is_number(like) and (fraction := FRACTION.fullmatch(text)):
-        return int(fraction[1]) / int(fraction[2])
-    return literal(field, text, like)

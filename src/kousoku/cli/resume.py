@@ -10,11 +10,10 @@ from ..core.agent import Agent
 from ..core.errors import ConfigError
 from ..training.devices import use_all_cores
 from ..training.io import run_folder
-from .options import Option, parse
+from .options import RUN, Option, named_run, parse
 from .settings import changeable_options, setting_values
 
 WHAT = "Go on with a run that was stopped or killed, and end as if it never was; or make one longer or shorter."
-RUN = Option("run", None, "RUN", "the run folder", positional=True)
 DATASET = Option("dataset", None, "FILE", "where the .npz file of the data that the run learns from lies now")
 
 
@@ -41,14 +40,13 @@ def resume(given: dict[str, str | bool], words: Sequence[str]) -> int:
     from .. import api
     from .notices import end
 
-    folder = given.pop("run", None)
-    if folder is None:
-        raise ConfigError("run", ..., "name the run folder: kousoku resume RUN")
+    folder = named_run(given, "resume RUN")
+    del given[RUN.name]
     dataset = given.pop(DATASET.name, None)
     asked = setting_values(given)
     use_all_cores()
-    agent = None if dataset is None else _with_data(str(folder), str(dataset))
-    return end(api.resume(str(folder), agent=agent, **asked), words)
+    agent = None if dataset is None else _with_data(folder, str(dataset))
+    return end(api.resume(folder, agent=agent, **asked), words)
 
 
 def _with_data(folder: str, dataset: str) -> Agent:

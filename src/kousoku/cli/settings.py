@@ -7,7 +7,9 @@ import functools
 from typing import Any
 
 from ..training.config import Kind, OnResume, TrainConfig, settings
-from .options import Option, described, number, numbers
+from .help_texts import described
+from .options import Option
+from .values import number, numbers
 
 SEED = Option("seed", None, "NUMBER", "the one seed of this number, in the place of --seeds")
 

@@ -11,6 +11,7 @@ from ..agents import AGENTS
 from ..agents.options import is_schedule
 from ..core.dataset_file import SUFFIX
 from ..core.errors import ConfigError
+from ..core.typed_number import THOUSANDS
 from ..envs import ENVS
 from ..training.arguments import check_ids
 from ..training.config import Kind
@@ -18,8 +19,9 @@ from ..training.devices import use_all_cores
 from ..training.presets import Preset, preset
 from .command_line import command_line
 from .made_by_id import agent_options, env_options, env_values
-from .options import THOUSANDS, Option, hyper_parameter, numbers, parse
+from .options import Option, parse
 from .settings import SEED, setting_options, setting_values
+from .values import hyper_parameter, numbers
 from .wrapped import fill
 
 WHAT = "Train agents on an environment, evaluate them greedily, and write a run folder with a report."

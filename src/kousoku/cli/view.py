@@ -13,7 +13,8 @@ from typing import Any
 from ..core.errors import ConfigError, check_count
 from ..core.output_file import file_stem
 from ..training.io.files import typed
-from .options import Option, number, parse, target
+from .options import Option, parse, target
+from .values import number
 
 FILM = "film.html"
 OPTIONS = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PRNGKeyArray
@@ -93,3 +94,8 @@ def _gathered(
             lambda data, told: add_reward(data, *told), data, (taken.made.reward, taken.end.ended)
         )
     return (taken.slots, taken.carry, data), (taken.made, kept, taken.end)
+
+
+def without_info(made: Transition) -> Transition:
+    """Returns transitions without what the environment says beside them, which nobody learns from."""
+    return eqx.tree_at(lambda t: t.info, made, None, is_leaf=lambda x: x is None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import partial
 from typing import Any
 
@@ -92,7 +93,7 @@ class DifferentiatedRollouts(RolloutCollector):
 
         def loss(parameters: PyTree[Array]) -> tuple[Float[Array, ""], Any]:
             acting = agent.with_parameters(state.agent, parameters)
-            begin = TrainState(acting, state.slots, state.carry, state.data, state.metrics)
+            begin = dataclasses.replace(state, agent=acting)
             after, rollout, steps = make_rollout(agent, slots, begin, keys, self.return_discount)
             value, aux = _loss_of(agent, acting, rollout, axis)
             return check_gradient(type(agent), value, parameters), (after, rollout, steps, aux)
@@ -100,7 +101,7 @@ class DifferentiatedRollouts(RolloutCollector):
         gradient, (after, rollout, steps, aux) = jax.grad(loss, has_aux=True)(agent.parameters(state.agent))
         slot, carry, returns = after
         made = DifferentiatedRollout(rollout, gradient, aux)
-        return TrainState(state.agent, slot, carry, returns, state.metrics), made, steps
+        return dataclasses.replace(state, slots=slot, carry=carry, data=returns), made, steps
 
 
 def _loss_of(agent: Any, state: Any, rollout: Rollout, axis: str | None) -> tuple[Float[Array, ""], Any]:

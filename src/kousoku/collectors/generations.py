@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import equinox as eqx
@@ -260,7 +261,7 @@ class Generations(Collector):
         data = Generation(
             candidates, self._of_candidates(told.episode_return), self._of_candidates(told.length), told.observed, taken
         )
-        return TrainState(asked, slot, state.carry, clock, state.metrics), data, _told(told, taken)
+        return dataclasses.replace(state, agent=asked, slots=slot, data=clock), data, _told(told, taken)
 
     def temporaries(self, data: Generation, kept: Any) -> PyTree[Any]:
         """Returns the shapes of each candidate as noise, as a policy, and once more for each of its episodes."""
@@ -273,7 +274,7 @@ class Generations(Collector):
     ) -> tuple[TrainState, dict[str, Any], None]:
         key = _key(keys.member, Stream.UPDATE, state.data.generation[0])
         learned, metrics = checked_update(agent, state.agent, agent.update(state.agent, data, key, axis=axis), axis)
-        return TrainState(learned, state.slots, state.carry, state.data, state.metrics), metrics, None
+        return dataclasses.replace(state, agent=learned), metrics, None
 
     def _episodes_of(self, slots: Int[Array, " B"]) -> Int[Array, "B K"]:
         """Returns the numbers of the episodes that slots play, of the P x `episodes` of a generation."""

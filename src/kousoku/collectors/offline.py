@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import equinox as eqx
@@ -141,7 +142,7 @@ class Offline(Collector):
             return *checked_update(agent, agent_state, agent.update(agent_state, batch, key, axis=axis), axis), None
 
         learned, sums, _ = make_updates(update, state.agent, self.num_steps, self.num_steps, axis)
-        after = TrainState(learned, state.slots, state.carry, state.data, state.metrics)
+        after = dataclasses.replace(state, agent=learned)
         return after, sums, jnp.int32(self.num_steps)
 
 

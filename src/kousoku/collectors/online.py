@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import equinox as eqx
@@ -55,10 +56,10 @@ class Online(Collector):
             made = told_to_agent(made, action, extras)
             carry = select(end.ended, agent.initial_carry(state.agent), carry)
         steps = Steps(made.obs, made.action, made.reward, made.info, end)
-        return TrainState(state.agent, slot, carry, state.data, state.metrics), made, steps
+        return dataclasses.replace(state, slots=slot, carry=carry), made, steps
 
     def learn(
         self, agent: Any, state: TrainState, data: Transition, keys: IterationKeys, axis: str | None
     ) -> tuple[TrainState, dict[str, Any], None]:
         learned, metrics = checked_update(agent, state.agent, agent.update(state.agent, data, keys.update))
-        return TrainState(learned, state.slots, state.carry, state.data, state.metrics), metrics, None
+        return dataclasses.replace(state, agent=learned), metrics, None

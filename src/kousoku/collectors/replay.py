@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -28,7 +29,7 @@ from ..core.timestep import ReplayBatch, Transition
 from ..core.update_check import checked_update
 from ..ops.schedules import Linear, ScalarOrSchedule, check_schedule, counted, counted_before, value_at
 from ..ops.trees import tree_bytes
-from .acting import act_and_advance, are_staggered, begin_slots, slot_numbers
+from .acting import act_and_advance, are_staggered, begin_slots, slot_numbers, without_info
 from .estimates import RunningEstimates, begin, compare, counted_states
 from .n_step import n_step_transition, take
 from .priorities import draw, empty_data, with_errors, with_new
@@ -192,7 +193,7 @@ class Replay(Collector):
         keys = self.keys(key, jnp.int32(0), self.num_envs, None)
         made = jax.eval_shape(lambda: act_and_advance(agent, slots, state, keys.steps)[1][0])
         kept = jax.tree.map(
-            lambda x: jnp.zeros((self.num_envs, self.slot_capacity, *x.shape[2:]), x.dtype), _without_info(made)
+            lambda x: jnp.zeros((self.num_envs, self.slot_capacity, *x.shape[2:]), x.dtype), without_info(made)
         )
         buffer = empty_data(kept) if self.prioritised else kept
         estimates = None if self.discount is None else begin(agent, agent_state, made)
@@ -222,14 +223,14 @@ class Replay(Collector):
     def collect(
         self, agent: Any, slots: SlotFunctions, state: TrainState, keys: ReplayKeys, axis: str | None
     ) -> tuple[TrainState, None, Steps]:
-        acting = TrainState(state.agent, state.slots, state.carry, (), state.metrics)
+        acting = dataclasses.replace(state, data=())
         (slot, carry, _), (made, _, end) = act_and_advance(agent, slots, acting, keys.steps)
         at = keys.iteration * self.num_steps % self.slot_capacity
 
         def write(kept: Array, new: Array) -> Array:
             return jax.lax.dynamic_update_slice_in_dim(kept, jnp.swapaxes(new, 0, 1), at, axis=1)
 
-        kept = jax.tree.map(write, self.transitions_in(state.data), _without_info(made))
+        kept = jax.tree.map(write, self.transitions_in(state.data), without_info(made))
         buffer = with_new(state.data.buffer, kept, at, self.num_steps) if self.prioritised else kept
         returns, scale = state.data.returns, 1.0
         if returns is not None:
@@ -237,7 +238,8 @@ class Replay(Collector):
             returns = add_rewards(returns, made.reward, end.ended, self._given_discount("rewards are scaled"))
         going, told = self._compared(agent, slots, state, keys, made, end, scale)
         steps = Steps(made.obs, made.action, made.reward, made.info, end, estimates=told)
-        return TrainState(state.agent, slot, carry, ReplayData(buffer, going, returns), state.metrics), None, steps
+        data = ReplayData(buffer, going, returns)
+        return dataclasses.replace(state, slots=slot, carry=carry, data=data), None, steps
 
     def _scale(self, returns: ReturnStatistics, axis: str | None) -> Float[Array, ""]:
         """Returns what rewards are divided by."""
@@ -288,7 +290,7 @@ class Replay(Collector):
         if self.prioritised:
             buffer = with_errors(kept.buffer, slot, time, errors, self.priority_alpha, updates > 0, axis)
             kept = ReplayData(buffer, kept.estimates, kept.returns)
-        return TrainState(learned, state.slots, state.carry, kept, state.metrics), sums, updates
+        return dataclasses.replace(state, agent=learned, data=kept), sums, updates
 
     def transitions_in(self, data: ReplayData) -> Transition:
         """Returns the transitions of what is kept, [B, C, ...]."""
@@ -370,11 +372,6 @@ def _place(
 ) -> tuple[Array, Array]:
     slot_key, time_key = jax.random.split(jax.random.fold_in(key, number))
     return jax.random.randint(slot_key, (), 0, slots), jax.random.randint(time_key, (), 0, times)
-
-
-def _without_info(made: Transition) -> Transition:
-    """Returns transitions without what the environment says beside them, which nobody learns from."""
-    return eqx.tree_at(lambda t: t.info, made, None, is_leaf=lambda x: x is None)
 
 
 def _has_numbers(value: Any) -> bool:

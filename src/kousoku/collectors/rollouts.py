@@ -1,5 +1,6 @@
 """Learning from rollouts: T steps of B environments made by the present policy, then an update (on-policy)."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -74,7 +75,7 @@ class RolloutCollector(Collector):
         learned, metrics = checked_update(
             agent, state.agent, agent.update(state.agent, data, keys.update, axis=axis), axis
         )
-        return TrainState(learned, state.slots, state.carry, state.data, state.metrics), metrics, None
+        return dataclasses.replace(state, agent=learned), metrics, None
 
 
 class Rollouts(RolloutCollector):
@@ -96,7 +97,7 @@ class Rollouts(RolloutCollector):
         self, agent: Any, slots: SlotFunctions, state: TrainState, keys: IterationKeys, axis: str | None
     ) -> tuple[TrainState, Rollout, Steps]:
         (slot, carry, returns), rollout, steps = make_rollout(agent, slots, state, keys, self.return_discount)
-        return TrainState(state.agent, slot, carry, returns, state.metrics), rollout, steps
+        return dataclasses.replace(state, slots=slot, carry=carry, data=returns), rollout, steps
 
 
 def add_reward(discount: float | Array) -> Callable[[Any, Array, Array], tuple[Any, Any]]:

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, Integer, Key, PRNGKeyArray
+from jaxtyping import Array, Int, Integer, Key, PRNGKeyArray, UInt32
 
 from ..compiler import kernel
 from ..ops.trees import to_device
@@ -56,6 +56,17 @@ def fold_in_each(keys: Key[Array, " N"], number: int) -> Key[Array, " N"]:
 def epoch_key(key: PRNGKeyArray, epoch: Integer[Array, ""]) -> PRNGKeyArray:
     """Returns a member's key for iterations beyond what int32 counts: each epoch of them has one of its own."""
     return jax.random.fold_in(jax.random.fold_in(key, Stream.EPOCH), epoch)
+
+
+@jax.jit
+def epoch_keys(keys: Key[Array, " N"], epoch: Integer[Array, ""]) -> Key[Array, " N"]:
+    """Returns the members' keys of an epoch."""
+    return jax.vmap(epoch_key, (0, None))(keys, epoch)
+
+
+def seed_of(key: PRNGKeyArray) -> UInt32[Array, ""]:
+    """Returns a key's seed for what is random outside of JAX: below 2^31, as everybody takes it."""
+    return jax.random.bits(key, dtype=jnp.uint32) >> 1
 
 
 def agent_key(key: PRNGKeyArray) -> PRNGKeyArray:

@@ -14,7 +14,8 @@ from .agent import Agent
 from .collector import Collector
 from .collector_check import check_collector
 from .env import Env, EnvSpec
-from .env_shapes import KNOWN_ERRORS, error_meaning, shapes
+from .env_shapes import shapes
+from .error_meanings import KNOWN_ERRORS, error_meaning
 from .errors import ConfigError, check_takes, shorten
 from .ours import is_ours
 from .overridden import A_METHOD, PROPERTY, called_with, check_overridden

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
@@ -374,6 +376,17 @@ class Collector(eqx.Module, _Declared):
         Returns:
             The state with what was learned; sums of each metric over the updates made; their number, None for one.
         """
+
+
+def acting_keys_of(collector: Collector, key: PRNGKeyArray, iteration: Int[Array, ""]) -> Any:
+    """Returns a member's keys of acting in an iteration, [T, B] or without axes; see `Collector.acting_keys`."""
+    return collector.acting_keys(collector.keys(key, iteration, collector.num_envs, None))
+
+
+def acting_key_shapes(collector: Collector) -> Any:
+    """Returns the shapes of `acting_keys_of`; None where a collector takes its steps itself."""
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    return eqx.filter_eval_shape(lambda key: acting_keys_of(collector, key, jnp.int32(0)), key)
 
 
 def largest_divisor(number: int, limit: int) -> int:

@@ -15,7 +15,7 @@ from .dataset import ARRAYS, MARKS, Dataset, DatasetFile, absolute, named_arrays
 from .errors import ConfigError, shorten
 from .output_file import output_file
 from .spaces import Box, Dict, Discrete, MultiDiscrete, Space
-from .whole_file import write_whole
+from .whole_file import write_arrays
 
 ABOUT = "about"
 SPELT = "keys_spelt"
@@ -56,12 +56,7 @@ def save_dataset(data: Dataset, path: str | os.PathLike[str]) -> Dataset:
         {} if {path for name, value in held for path, _ in named_arrays(name, value)} == set(arrays) else {SPELT: True}
     )
     about = json.dumps({"format": FORMAT, "env": data.env, **spaces, **spelt})
-
-    def fill(part: Path) -> None:
-        with part.open("wb") as file:
-            np.savez(file, **{ABOUT: np.array(about)}, **arrays)  # pyright: ignore[reportArgumentType]
-
-    write_whole(target, fill)
+    write_arrays(target, {ABOUT: np.array(about), **arrays})
     return dataclasses.replace(data, path=str(target))
 
 

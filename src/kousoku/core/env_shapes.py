@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import FrozenInstanceError
 from functools import partial
 from typing import Any
 
@@ -15,11 +14,11 @@ import numpy as np
 
 from .env import Drawable, Env, EnvSpec, Finite
 from .env_leaves import DECIDES, deciding_numbers, is_traced, large_numbers, shaping_numbers, unhashable_leaves
-from .errors import ConfigError, error_line, shorten
+from .error_meanings import error_meaning
+from .errors import ConfigError, shorten
 from .known_step import with_known_step
 from .ours import is_ours
 from .overridden import overridden, untyped_fields
-from .own_line import own_line
 from .panel import check_panels
 from .spaces import LARGEST, Box, Dict, Discrete, MultiDiscrete, Space
 from .timestep import Timestep, named_parts
@@ -27,40 +26,6 @@ from .wrapper import Wrapper, all_ours, kind_of, unwrapped, wrappers_of
 
 SPACES = (Discrete, MultiDiscrete, Box, Dict)
 SPACE_NAMES = ("observation_space", "action_space")
-MEANINGS: tuple[tuple[Any, str], ...] = (
-    (
-        jax.errors.TracerBoolConversionError,
-        "a value that is not known before it runs decides what Python does: use jnp.where or jax.lax.cond for `if`",
-    ),
-    (
-        jax.errors.TracerArrayConversionError,
-        "NumPy is given a value that is not known before it runs: use jax.numpy, and arrays of it",
-    ),
-    (
-        jax.errors.ConcretizationTypeError,
-        "a value that is not known before it runs has to be a number of Python's, as for int(), float(), .item() or a "
-        "shape: keep it an array, with .astype where it needs another dtype",
-    ),
-    (
-        jax.errors.TracerIntegerConversionError,
-        "a value that is not known before it runs is an index or a count of Python's: index an array of jax.numpy, "
-        "and use jax.lax.fori_loop for `range`",
-    ),
-    (
-        jax.errors.NonConcreteBooleanIndexError,
-        "an array is indexed by conditions, so that its length would depend on values: use jnp.where(condition, x, y)",
-    ),
-    (
-        jax.errors.UnexpectedTracerError,
-        "a value of one call is kept, and used in another: return it as a part of the state",
-    ),
-    (
-        FrozenInstanceError,
-        "it sets a field of its own, which would be shared by all that step it: put what changes into the state",
-    ),
-)
-"""What errors of JAX's mean in an environment, or in an agent."""
-KNOWN_ERRORS = tuple(kind for kind, _ in MEANINGS)
 METHOD = "is a method: write @property above it"
 FIELDS = {"reward": jnp.float32, "terminated": jnp.bool_, "truncated": jnp.bool_}
 
@@ -339,16 +304,6 @@ def _needed(env: Env, method: Callable[..., Any], *args: Any) -> str:
         return ""
     fields = ", ".join(deciding_numbers(env, method, *args))
     return f"{fields} {DECIDES}"
-
-
-def error_meaning(error: Exception) -> str:
-    """Returns what an error in an environment's method means, or its name and first line, and where it arose."""
-    line = own_line(error)
-    where = f" ({line})" if line else ""
-    for kinds, meaning in MEANINGS:
-        if isinstance(error, kinds):
-            return meaning + where
-    return f"raised {error_line(error)}{where}"
 
 
 def _first_problems(where: str, env: Env, result: Any, begun: Any) -> Iterator[str]:

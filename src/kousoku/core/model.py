@@ -15,6 +15,8 @@ from .errors import ConfigError
 from .spaces import as_array
 
 LARGEST_REWARD = float(np.finfo(np.float32).max)
+TOLERANCE = 1e-6
+"""How far sums of probabilities may be from 1."""
 LAYOUT = "P[s][a] = [(probability, next_state, reward, terminated), ...], states and actions counted from 0"
 
 
@@ -111,7 +113,7 @@ class TabularModel(eqx.Module):
         return self.probability.shape[2]
 
 
-def check_model(model: TabularModel, tolerance: float = 1e-6) -> None:
+def check_model(model: TabularModel) -> None:
     """Refuses tables that are no Markov decision process.
 
     Raises:
@@ -130,7 +132,7 @@ def check_model(model: TabularModel, tolerance: float = 1e-6) -> None:
     if np.shape(model.start) != (model.num_states,):
         raise ConfigError("start", np.shape(model.start), f"use one probability for each of {model.num_states} states")
     sums = probability.sum(axis=-1)
-    bad = ~(np.abs(sums - 1.0) <= tolerance) | (probability < 0).any(axis=-1)
+    bad = ~(np.abs(sums - 1.0) <= TOLERANCE) | (probability < 0).any(axis=-1)
     if bad.any():
         s, a = np.argwhere(bad)[0]
         raise ConfigError(f"probability[{s}, {a}]", probability[s, a].tolist(), "use numbers >= 0 that sum to 1")
@@ -144,7 +146,7 @@ def check_model(model: TabularModel, tolerance: float = 1e-6) -> None:
         fix = f"use a finite number, within {LARGEST_REWARD:.2g} of 0 as float32 ends there"
         raise ConfigError(f"reward[{s}, {a}, {k}]", float(reward[s, a, k]), fix)
     start = np.asarray(model.start, np.float64)
-    if not abs(start.sum() - 1.0) <= tolerance or (start < 0).any():
+    if not abs(start.sum() - 1.0) <= TOLERANCE or (start < 0).any():
         raise ConfigError("start", float(start.sum()), "use probabilities >= 0 that sum to 1")
 
 

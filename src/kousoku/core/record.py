@@ -17,6 +17,8 @@ from .synonyms import former_name
 
 REPORT = "report.html"
 """The file in a run folder that tells of the run."""
+GIVEN, SWEPT, TUNED = "given", "swept", "tuned"
+"""Words of a configuration's "sources": a setting was given, is swept, or is a preset's that was tuned here."""
 EVALUATIONS = ("eval_return", "eval_length", "eval_held_out")
 """The curves of evaluations on the way, whose steps are "eval_step"."""
 
@@ -34,7 +36,7 @@ class RunRecord:
         path: the run folder; None for a run that was not saved.
         config: what was asked for, as JSON: {"agent": {"id", ...}, "env": {"id", ...}, "steps", "seeds", "sweep",
             "record", "record_every", "loop", "eval_episodes", "data" (the recorded data that was learned from, if any),
-            "sources": {part: {setting: "given", "swept", "tuned" or "from SOURCE" of a preset's}}, "begun_for" (the
+            "sources": {part: {setting: `GIVEN`, `SWEPT`, `TUNED` or "from SOURCE" of a preset's}}, "begun_for" (the
             steps that shares in schedules are of)}.
         facts: what happened, as JSON: {"status": "finished" | "interrupted" | "diverged" | "unfinished"
             (killed, or still on its way), "failure" (what became NaN, where; or None), "steps" (done, each member),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+
+import numpy as np
 
 from .output_file import LONGEST
 
@@ -51,6 +53,23 @@ def write_whole(path: Path, fill: Callable[[Path], object], *, sync: bool = Fals
 def write_text(path: Path, text: str) -> Path:
     """Writes text whole, in UTF-8, with a question mark for what that has no code for; returns the path."""
     return write_whole(path, lambda part: part.write_bytes(text.encode("utf-8", "replace")))
+
+
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], *, sync: bool = False) -> None:
+    """Writes named arrays as .npz.
+
+    Raises:
+        ValueError: for an array of objects, which would have to be pickled.
+    """
+    for name, array in arrays.items():
+        if array.dtype.hasobject:
+            raise ValueError(f"{name}: an array of {array.dtype} would have to be pickled")
+
+    def fill(part: Path) -> None:
+        with part.open("wb") as file:
+            np.savez(file, **dict(arrays))  # pyright: ignore[reportArgumentType]
+
+    write_whole(path, fill, sync=sync)
 
 
 def flush(path: Path) -> None:

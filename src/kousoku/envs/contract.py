@@ -15,13 +15,13 @@ from ..core.env import Env, Finite
 from ..core.env_shapes import (
     class_of,
     door_for,
-    error_meaning,
     is_pair,
     shape_problems,
     shapes,
     state_change,
     timestep_problems,
 )
+from ..core.error_meanings import error_meaning
 from ..core.errors import Brief, ConfigError, check_count
 from ..core.host import HostEnv
 from ..core.model import TabularModel, check_model

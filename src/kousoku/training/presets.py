@@ -12,6 +12,7 @@ from typing import Any, get_args
 from ..agents import AGENTS
 from ..agents.ids import AgentId
 from ..core.errors import ConfigError
+from ..core.record import TUNED
 from ..envs import ENVS
 from ..envs.ids import EnvId
 
@@ -37,7 +38,7 @@ class Preset:
     @property
     def word(self) -> str:
         """Where the settings come from: "tuned", or "from" and a source."""
-        return "tuned" if self.source is None else f"from {self.source}"
+        return TUNED if self.source is None else f"from {self.source}"
 
     def text(self, value: Any) -> str | None:
         """Returns a value of the preset with the word, such as "0.001, tuned"; None where it has none."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..core.record import GIVEN, SWEPT
 from ..core.sweep_names import of_agent, of_env
 from .config import OnResume, settings
 from .presets import Preset
 
-GIVEN, SWEPT = "given", "swept"
 Sources = dict[str, dict[str, str]]
 
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from . import comparison_figures as figures
 from . import style
 from .comparison import Comparison, Entrant, Group, agents_words, chance_words, number_words
-from .offline import asset, policy
+from .offline import GENERATOR, asset, policy
 from .text import isolated, short
 
 CSS = """
@@ -45,7 +45,7 @@ def comparison_html(comparison: Comparison) -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy(css, "")}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="generator" content="Kousoku">\n<title>{escape(title)}</title>\n<style>{css}</style>\n'
+        f"{GENERATOR}\n<title>{escape(title)}</title>\n<style>{css}</style>\n"
         "</head>\n<body>\n<main>\n<header>"
         f'<p class="kicker">Kousoku comparison</p><h1>{escape(title)}</h1>'
         f'<p class="sentence">{said}Each agent’s score is the mean return of its greedy episodes.</p></header>\n'

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from ..core.scene3d import Body3d, Contacts3d, Cord, Geom, Trajectory3d
-from ..core.whole_file import write_text
 from .encode import numbers
 from .film2d import START, STYLE, check_pace
 from .offline import asset, page_html
@@ -43,11 +41,6 @@ def page(trajectories: Sequence[Trajectory3d], title: str = "") -> str:
     sentence = f"<p>{escape(shown)}: this page needs JavaScript to draw.</p>"
     css = player_palette() + asset(STYLE)
     return page_html(shown, (SCRIPT,), START, payload(trajectories, title), sentence, css=css)
-
-
-def write(path: str | Path, trajectories: Sequence[Trajectory3d], title: str = "") -> Path:
-    """Writes `page` to a file; returns its path."""
-    return write_text(Path(path), page(trajectories, title))
 
 
 def payload(trajectories: Sequence[Trajectory3d], title: str) -> dict[str, Any]:

@@ -45,6 +45,23 @@ class Heat:
     greedy: Bool[np.ndarray, "S A"] | None = None
 
 
+@dataclass(frozen=True)
+class _Cells:
+    """The cells of a panel, as they are written into.
+
+    Attributes:
+        ax: where they are drawn.
+        panel: whose they are.
+        points: about how many a cell is wide.
+        numbers: whether there is room for values.
+    """
+
+    ax: Axes
+    panel: Panel
+    points: float
+    numbers: bool
+
+
 def draw_panel(ax: Axes, panel: Panel, heat: Heat, *, cell_points: float, alone: bool) -> None:
     """Draws a panel; a cell is about `cell_points` points wide, which decides what is written into it."""
     states = np.array(panel.states)
@@ -60,7 +77,7 @@ def draw_panel(ax: Axes, panel: Panel, heat: Heat, *, cell_points: float, alone:
     ax.imshow(walls, interpolation="nearest", aspect="equal", zorder=2.6)  # above the lines between cells
     _walls_between(ax, panel, cell_points)
     numbers = alone and heat.greedy is not None and columns <= NUMBERS_UP_TO and cell_points >= 36
-    _write_cells(ax, panel, heat, values, shade, cell_points, numbers)
+    _write_cells(_Cells(ax, panel, cell_points, numbers), heat, values, shade)
     _ticks(ax, panel, rows, columns, cell_points)
     if max(rows, columns) <= LARGE:
         _grid_lines(ax, rows, columns)
@@ -108,75 +125,64 @@ def _rgba(name: str) -> tuple[float, float, float, float]:
     return (*to_rgb(COLORS["light"][name]), 1.0)
 
 
-def _write_cells(
-    ax: Axes, panel: Panel, heat: Heat, values: np.ndarray, shade: np.ndarray, cell_points: float, numbers: bool
-) -> None:
+def _write_cells(cells: _Cells, heat: Heat, values: np.ndarray, shade: np.ndarray) -> None:
     """Writes labels, greedy arrows or action names, and values where there is room."""
-    labels = {(r, c): text for r, c, text in panel.labels}
+    labels = {(r, c): text for r, c, text in cells.panel.labels}
     large = max(values.shape) > LARGE
     size = max(abs(heat.norm.vmin or 0.0), abs(heat.norm.vmax or 0.0))
-    legible = heat.greedy is not None and cell_points >= SMALLEST_ARROW
+    legible = heat.greedy is not None and cells.points >= SMALLEST_ARROW
     lines: list[list[tuple[float, float]]] = []
     inks: list[str] = []
     for r, c in np.ndindex(*values.shape) if legible else labels:
         label, empty = labels.get((r, c)), bool(np.isnan(values[r, c]))
         ink = INK if empty else ink_on(to_hex(tuple(shade[r, c])))
         if label is not None:
-            _label(ax, r, c, label, ink, cell_points, centred=large or empty or not legible)
+            _label(cells, r, c, label, ink, centred=large or empty or not legible)
         if empty or heat.greedy is None or not legible or (large and label is not None):
             continue
-        mask = heat.greedy[panel.states[r][c]]
-        strokes = _greedy(ax, panel, mask, r, c, ink, cell_points, numbers, labelled=label is not None)
+        mask = heat.greedy[cells.panel.states[r][c]]
+        strokes = _greedy(cells, mask, r, c, ink, labelled=label is not None)
         lines += strokes
         inks += [ink] * len(strokes)
-        if numbers:
+        if cells.numbers:
             text = fixed(float(values[r, c]), size)
             text = text if len(text) <= MOST_CHARACTERS else f"{values[r, c]:.1e}".replace("-", MINUS, 1)
-            _text(ax, c, r + 0.32, text, ink, min(8.5, cell_points * 0.2, 1.45 * cell_points / len(text)))
-    width = float(np.clip(cell_points / 26, 0.5, 1.5))
+            _text(cells.ax, c, r + 0.32, text, ink, min(8.5, cells.points * 0.2, 1.45 * cells.points / len(text)))
+    width = float(np.clip(cells.points / 26, 0.5, 1.5))
     arrows = LineCollection(lines, colors=inks, linewidths=width, capstyle="round", zorder=4)
     arrows.set_in_layout(False)  # what lies inside the axes needs no room: measuring it would take most of the time
-    ax.add_collection(arrows, autolim=False)
+    cells.ax.add_collection(arrows, autolim=False)
 
 
 def _greedy(
-    ax: Axes,
-    panel: Panel,
-    mask: np.ndarray,
-    r: int,
-    c: int,
-    ink: str,
-    cell_points: float,
-    numbers: bool,
-    *,
-    labelled: bool,
+    cells: _Cells, mask: np.ndarray, r: int, c: int, ink: str, *, labelled: bool
 ) -> list[list[tuple[float, float]]]:
     """Returns the strokes of a cell's arrows; actions without an arrow are written by name."""
-    arrows = panel.action_arrows or (None,) * len(mask)
+    arrows = cells.panel.action_arrows or (None,) * len(mask)
     chosen = np.flatnonzero(mask)
     moves = [arrow for a in chosen if (arrow := arrows[a]) is not None]
-    names = [panel.action_names[a] for a in chosen if arrows[a] is None and a < len(panel.action_names)]
-    y = r - (0.13 if numbers else 0.0)
+    names = [cells.panel.action_names[a] for a in chosen if arrows[a] is None and a < len(cells.panel.action_names)]
+    y = r - (0.13 if cells.numbers else 0.0)
     if names and len(chosen) == len(mask) > 1:
-        _text(ax, c, y, "·", ink, cell_points * 0.4)
+        _text(cells.ax, c, y, "·", ink, cells.points * 0.4)
         return []
     if names:
         text = "/".join(names)
-        size = min(cell_points * (0.2 if moves else 0.3), 1.45 * cell_points / len(text))
-        _text(ax, c, y + (0.3 if moves else 0.0), text, ink, size)
+        size = min(cells.points * (0.2 if moves else 0.3), 1.45 * cells.points / len(text))
+        _text(cells.ax, c, y + (0.3 if moves else 0.0), text, ink, size)
         y -= 0.13
-    reach = (0.26 if numbers else 0.32) * (0.75 if names else 1.0) * (SHRUNK if labelled else 1.0)
-    x, y = (c + ASIDE, y + (0.0 if numbers or names else ASIDE)) if labelled else (c, y)
+    reach = (0.26 if cells.numbers else 0.32) * (0.75 if names else 1.0) * (SHRUNK if labelled else 1.0)
+    x, y = (c + ASIDE, y + (0.0 if cells.numbers or names else ASIDE)) if labelled else (c, y)
     return [stroke for move in moves for stroke in arrow_lines(x, y, move, len(moves) == 1, reach)]
 
 
-def _label(ax: Axes, r: int, c: int, text: str, ink: str, cell_points: float, *, centred: bool) -> None:
+def _label(cells: _Cells, r: int, c: int, text: str, ink: str, *, centred: bool) -> None:
     text = text if len(text) <= LONGEST_LABEL else text[: LONGEST_LABEL - 1] + "…"
-    size = min(1.45 * cell_points / max(len(text), 1), cell_points * (0.42 if centred else 0.22))
+    size = min(1.45 * cells.points / max(len(text), 1), cells.points * (0.42 if centred else 0.22))
     if centred:
-        _text(ax, c, r, text, ink, max(size, 5.0), weight="bold")
+        _text(cells.ax, c, r, text, ink, max(size, 5.0), weight="bold")
     else:
-        _text(ax, c - 0.43, r - 0.33, text, ink, max(size, 4.0), weight="bold", align="left")
+        _text(cells.ax, c - 0.43, r - 0.33, text, ink, max(size, 4.0), weight="bold", align="left")
 
 
 def _text(

@@ -7,10 +7,14 @@ import hashlib
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from . import style
 from .encode import to_json
+
+GENERATOR = '<meta name="generator" content="Kousoku">'
+"""What the head of each of our pages has."""
 
 
 def page_html(
@@ -31,6 +35,7 @@ def page_html(
     script = "".join(asset(name) for name in scripts) + start
     parts = {
         "policy": policy(css, script),
+        "generator": GENERATOR,
         "title": escape(title),
         "style": css,
         "script": script,
@@ -39,6 +44,15 @@ def page_html(
     }
     pieces = asset("report.html").split("{{")
     return pieces[0] + "".join(parts[name] + rest for name, rest in (piece.split("}}", 1) for piece in pieces[1:]))
+
+
+def is_our_page(path: Path) -> bool:
+    """Returns whether a file is a page of ours; what cannot be read may be anybody's."""
+    try:
+        with path.open("rb") as file:
+            return GENERATOR.encode() in file.read(2048)
+    except OSError:
+        return False
 
 
 def policy(css: str, script: str) -> str:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..core.record import RunRecord
+from ..core.record import GIVEN, SWEPT, TUNED, RunRecord
 from ..core.sweep_names import ENV_PREFIX
 
 DEFAULT = "default"
-RANK = {"swept": 1, "given": 2}
+RANK = {SWEPT: 1, GIVEN: 2}
 """Which words stand behind that of a preset, and in which order."""
 NO_SETTINGS = {"id", "options", "code", "functions"}
 """Names of what a configuration tells of agent and environment beside their settings."""
@@ -75,7 +75,7 @@ def _is_known(record: RunRecord) -> bool:
 
 
 def _of(each: str, record: RunRecord) -> str:
-    return f"tuned for {record.config['env']['id']}" if each == "tuned" else each
+    return f"tuned for {record.config['env']['id']}" if each == TUNED else each
 
 
 def marked(record: RunRecord, part: str, rows: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

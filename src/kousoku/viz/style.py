@@ -103,12 +103,12 @@ def ink_on(color: Hex) -> Hex:
     return max((DARK_INK, LIGHT_INK), key=lambda ink: contrast(ink, color))
 
 
-def scale_colors(name: str, scheme: Scheme, count: int = BINS) -> tuple[Hex, ...]:
-    """Returns `count` colours of a scale, from its low to its high end."""
+def scale_colors(name: str, scheme: Scheme) -> tuple[Hex, ...]:
+    """Returns `BINS` colours of a scale, from its low to its high end."""
     anchors = [to_rgb(color) for color in SCALES[name][scheme]]
     colors: list[Hex] = []
-    for i in range(count):
-        position = i / max(count - 1, 1) * (len(anchors) - 1)
+    for i in range(BINS):
+        position = i / (BINS - 1) * (len(anchors) - 1)
         k = min(int(position), len(anchors) - 2)
         mixed = (a + (b - a) * (position - k) for a, b in zip(anchors[k], anchors[k + 1], strict=True))
         colors.append("#" + "".join(f"{round(255 * channel):02x}" for channel in mixed))

@@ -75,6 +75,6 @@ def document(scene: Scene, content: str, size: float = 480.0) -> str:
     return f'<svg xmlns="{NAMESPACE}" viewBox="0 0 {scene.width:g} {scene.height:g}" {pixels}>{content}</svg>'
 
 
-def scene_svg(scene: Scene, size: float = 480.0) -> str:
+def scene_svg(scene: Scene) -> str:
     """Returns a scene as a complete SVG file."""
-    return document(scene, group(scene.background) + group(scene.foreground), size)
+    return document(scene, group(scene.background) + group(scene.foreground))

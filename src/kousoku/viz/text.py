@@ -50,8 +50,8 @@ def short(x: Any, digits: int = 3) -> str:
     return text.replace("-", MINUS, 1) if x < 0 else text
 
 
-def fixed(x: float, size: float, digits: int = 3) -> str:
-    """Writes a number with as many decimals as numbers of this size need.
+def fixed(x: float, size: float) -> str:
+    """Writes a number with as many decimals as numbers of this size need for three digits.
 
     Examples:
         >>> fixed(0.000143, 0.9), fixed(-9.87, 13.0)
@@ -59,7 +59,7 @@ def fixed(x: float, size: float, digits: int = 3) -> str:
     """
     if not math.isfinite(x):
         return short(x)
-    decimals = max(0, digits - 1 - math.floor(math.log10(size or 1.0)))
+    decimals = max(0, 2 - math.floor(math.log10(size or 1.0)))
     text = f"{abs(x):.{decimals}f}"
     return MINUS + text if x < 0 and float(text) != 0 else text
 

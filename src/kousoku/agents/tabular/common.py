@@ -91,7 +91,7 @@ def select_from(
     s: Int[Array, ""],
     key: PRNGKeyArray,
     *,
-    greedy: bool = False,
+    greedy: bool,
 ) -> Int[Array, ""]:
     """Chooses as `select` does, for an agent that makes the values of state s from more than one table."""
     if greedy:

@@ -92,7 +92,7 @@ def _film_key(keys: Key[Array, " N"], i: Int[Array, ""]) -> PRNGKeyArray:
     return jax.random.fold_in(keys[i], FILM_STREAM)
 
 
-def greedy_film(agent: Agent, final: FinalState, env: Env, key: PRNGKeyArray, name: str = "") -> Film | None:
+def greedy_film(agent: Agent, final: FinalState, env: Env, key: PRNGKeyArray, name: str) -> Film | None:
     """Films one greedy episode from a new start; None if the environment cannot be drawn."""
     if not is_drawable(env):
         return None
@@ -154,9 +154,7 @@ def _walk(env: Env, act: Act, key: PRNGKeyArray, before: Any, carry: Any, limit:
     return states, first, actions, said, over
 
 
-def policy_film(
-    env: Env, policy: Callable[[Any, Any], Any], key: PRNGKeyArray, name: str = "", max_steps: int = MAX_FRAMES
-) -> Film:
+def policy_film(env: Env, policy: Callable[[Any, Any], Any], key: PRNGKeyArray, name: str, max_steps: int) -> Film:
     """Films one episode of what a function does: from an observation and a key to an action.
 
     Raises:

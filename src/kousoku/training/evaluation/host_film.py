@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from ...collectors.host_slots import Telling
+from ...collectors.streams import seed_of
 from ...core.errors import ConfigError, RunWarning
 from ...core.host import DrawnHostVector, HostEnv, Leaves
 from ...core.scene import Scene, Trajectory2d
@@ -50,7 +51,7 @@ def policy_on_host(env: HostEnv, policy: Callable[[Any, Any], Any], key: PRNGKey
     def choose(obs: Leaves, t: int) -> Leaves:
         return [np.asarray(leaf)[None] for leaf in one([leaf[0] for leaf in obs], np.uint32(t))]
 
-    return choose, int(jax.random.bits(key, dtype=jnp.uint32) >> 1)
+    return choose, int(seed_of(key))
 
 
 def host_film(env: HostEnv, act: Act, seed: int, name: str, max_steps: int, seconds: float) -> Trajectory2d:

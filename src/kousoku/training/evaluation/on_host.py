@@ -13,9 +13,9 @@ import numpy as np
 from jaxtyping import Array, Int, Key, PRNGKeyArray
 
 from ...collectors.env_kernel import EnvStructure
-from ...collectors.host_slots import HostSlots
+from ...collectors.host_slots import HostSlots, HostStep
+from ...collectors.streams import seed_of
 from ...core.host import HostEnv
-from ...core.spaces import Space
 from ...ops.trees import select
 from ..population import Population
 from .act import act_greedily
@@ -50,33 +50,59 @@ def evaluate_on_host(
     begin, act = evaluation_programs(population.structure, population.envs.structure)
     streams, seeds, carry = begin(population.numbers.agent, agents, keys, jnp.arange(width))
     leaves, structure = jax.tree.flatten((population.numbers.agent, agents))
-    played, wanted = np.zeros((count, width), int), [len(range(slot, episodes, width)) for slot in range(width)]
-    returns = np.zeros((count, width, max(wanted)), np.float32)
-    lengths = np.zeros(returns.shape, np.int32)
-    truncated, cut = np.zeros(returns.shape, bool), np.zeros(returns.shape, bool)
-    slots, ended, t = HostSlots(env, jax.device_get(seeds).reshape(-1).tolist()), np.ones(played.shape, bool), 0
+    results, ended, t = SlotResults(count, width, episodes), np.ones((count, width), bool), 0
+    slots = HostSlots(env, jax.device_get(seeds).reshape(-1).tolist())
     try:
-        while (played < wanted).any():
+        while results.open.any():
             obs = [leaf.reshape(count, width, *leaf.shape[1:]) for leaf in slots.obs]
             carry, actions = act(structure, leaves, carry, obs, ended, streams, np.uint32(t % 2**32))
             step = slots.step([np.asarray(leaf).reshape(-1, *leaf.shape[2:]) for leaf in actions], max_steps)
             ended, t = step.ended.reshape(count, width), t + 1
-            for n, slot in np.argwhere(ended & (played < wanted)):
-                at, place = n * width + slot, (n, slot, played[n, slot])
-                returns[place], lengths[place] = step.episode_return[at], step.length[at]
-                truncated[place], cut[place] = step.truncated[at] and not step.terminated[at], step.cut[at]
-                played[n, slot] += 1
+            results.note(step)
     finally:
         slots.close()
-    in_order = lambda part: part.swapaxes(1, 2).reshape(count, -1)[:, :episodes]  # noqa: E731
-    return in_order(returns), in_order(lengths), in_order(truncated), in_order(cut)
+    return results.in_order()
+
+
+class SlotResults:
+    """The results of episodes: of N members, in W slots each, as many of each slot as count."""
+
+    def __init__(self, members: int, slots: int, episodes: int) -> None:
+        self._episodes = episodes
+        self._wanted = [len(range(slot, episodes, slots)) for slot in range(slots)]
+        self._played = np.zeros((members, slots), int)
+        shape = (members, slots, max(self._wanted))
+        self._returns, self._lengths = np.zeros(shape, np.float32), np.zeros(shape, np.int32)
+        self._truncated, self._cut = np.zeros(shape, bool), np.zeros(shape, bool)
+
+    @property
+    def open(self) -> np.ndarray:
+        """Whether more episodes of a slot are to be played, [N, W]."""
+        return self._played < self._wanted
+
+    def note(self, step: HostStep) -> None:
+        """Notes the episodes that ended with a step of all slots."""
+        members, slots = self._played.shape
+        for n, slot in np.argwhere(step.ended.reshape(members, slots) & self.open):
+            at, place = n * slots + slot, (n, slot, self._played[n, slot])
+            self._returns[place], self._lengths[place] = step.episode_return[at], step.length[at]
+            self._truncated[place] = step.truncated[at] and not step.terminated[at]
+            self._cut[place] = step.cut[at]
+            self._played[n, slot] += 1
+
+    def in_order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Returns (return, length, truncated, cut) in the order of the episodes' numbers, [N, E] each."""
+
+        def by_number(part: np.ndarray) -> np.ndarray:
+            return part.swapaxes(1, 2).reshape(len(part), -1)[:, : self._episodes]
+
+        return by_number(self._returns), by_number(self._lengths), by_number(self._truncated), by_number(self._cut)
 
 
 @functools.lru_cache(maxsize=64)
 def evaluation_programs(agent: Any, env: EnvStructure) -> tuple[Any, Any]:
     """Returns the compiled programs that begin an evaluation and choose its actions."""
-    whole = env.with_arrays(None)
-    act = partial(_act, agent, whole.observation_space, whole.action_space)
+    act = partial(_act, agent, env.with_arrays(None))
     return jax.jit(partial(_begin, agent)), jax.jit(act, static_argnums=0)
 
 
@@ -87,18 +113,17 @@ def _begin(
 
     def one(numbers: Any, state: Any, key: PRNGKeyArray) -> tuple[Any, Array, Any]:
         stream = jax.random.fold_in(key, EVALUATION_STREAM)
-        bits = jax.vmap(lambda i: jax.random.bits(jax.random.fold_in(stream, i), dtype=jnp.uint32))(slots)
+        seeds = jax.vmap(lambda i: seed_of(jax.random.fold_in(stream, i)))(slots)
         carry = eqx.combine(numbers, agent).initial_carry(state)
         wide = jax.tree.map(lambda x: jnp.broadcast_to(x, (*slots.shape, *jnp.shape(x))), carry)
-        return stream, bits >> jnp.uint32(1), wide
+        return stream, seeds, wide
 
     return jax.vmap(one)(numbers, agents, keys)
 
 
 def _act(
     agent: Any,
-    observations: Space,
-    actions: Space,
+    env: HostEnv,
     structure: Any,
     leaves: list[Array],
     carry: Any,
@@ -108,7 +133,7 @@ def _act(
     t: Array,
 ) -> tuple[Any, list[Array]]:
     """Returns the next carries and the greedy actions as environments take them, leaves [N, B, ...]."""
-    tree = jax.tree.structure(jax.eval_shape(lambda: observations.sample(jax.random.key(0))))
+    tree = jax.tree.structure(jax.eval_shape(lambda: env.observation_space.sample(jax.random.key(0))))
 
     def one(numbers: Any, state: Any, carry: Any, obs: list[Array], ended: Array, stream: PRNGKeyArray) -> Any:
         made = eqx.combine(numbers, agent)
@@ -116,7 +141,7 @@ def _act(
 
         def slot(obs: Any, carry: Any, ended: Array, key: PRNGKeyArray) -> Any:
             before = select(ended, initial, carry)
-            return act_greedily(made, state, obs, before, key, actions)
+            return act_greedily(made, state, obs, before, key, env.action_space)
 
         keys = jax.random.split(jax.random.fold_in(stream, t), ended.shape[0])
         action, after = jax.vmap(slot)(jax.tree.unflatten(tree, obs), carry, ended, keys)

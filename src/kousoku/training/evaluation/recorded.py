@@ -12,13 +12,12 @@ import jax
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from ...collectors.acting import act_and_advance, begin_slots, slot_numbers
+from ...collectors.acting import act_and_advance, begin_slots, slot_numbers, without_info
 from ...collectors.env_kernel import EnvStructure, partition_env
 from ...collectors.slot import kernel_slots
 from ...collectors.streams import IterationKeys, key_of, slot_keys
 from ...core.agent import Agent
 from ...core.collector import TrainState
-from ...core.collector_answers import kept
 from ...core.dataset import Dataset
 from ...core.env import Env
 from ...core.errors import ConfigError
@@ -27,6 +26,7 @@ from ...core.spaces import Space
 from ...core.timestep import Transition
 from ...nn import clip_to
 from ...ops.trees import to_device
+from ..guards.collector_answers import kept
 from ..io import checkpoints, former_checkpoints, tree_io
 from ..loop.iteration import shapes_of
 from ..metrics.metric_sums import Recording
@@ -99,7 +99,7 @@ def _act(
     slot, carry = begin_slots(actor, state, slots, key, count)
     keys: IterationKeys = slot_keys(key, to_device(np.int32(0)), rounds, slot_numbers(count, None))
     _, (made, _, _) = act_and_advance(actor, slots, TrainState(state, slot, carry, (), ()), keys)
-    return eqx.tree_at(lambda t: t.info, made, None, is_leaf=lambda x: x is None)
+    return without_info(made)
 
 
 def replayed(folder: Path | None, agent: Agent, env: Env, env_id: str, member: int) -> Dataset:

@@ -11,15 +11,15 @@ import numpy as np
 from jax.core import Tracer
 
 from ...core.agent import Agent
-from ...core.collector_answers import check_answers
 from ...core.env import Env
 from ...core.env_leaves import DECIDES, NO_HASH, culprits, field_of, has_hash, static_fields
-from ...core.env_shapes import KNOWN_ERRORS, error_meaning
+from ...core.error_meanings import KNOWN_ERRORS, error_meaning
 from ...core.errors import ConfigError
 from ...core.ours import is_ours
 from ..loop.iteration import shapes_of
 from ..metrics.metric_sums import Recording
 from ..population import is_leaf_number
+from .collector_answers import check_answers
 from .inherited_parts import check_parts
 
 

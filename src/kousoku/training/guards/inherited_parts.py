@@ -10,9 +10,9 @@ import jax.numpy as jnp
 
 from ...core.agent import Agent
 from ...core.collector import TrainState
-from ...core.collector_answers import check_like_inherited
 from ...core.env import Env
 from ..loop.iteration import slots_of
+from .collector_answers import check_like_inherited
 
 
 def check_parts(agent: Agent, env: Env) -> None:

@@ -29,6 +29,10 @@ class StopRequest:
         self.requested = False
         self.error: BaseException | None = None
 
+    def fail(self, error: BaseException) -> None:
+        """Asks to stop because of an error, which is raised once all is saved."""
+        self.requested, self.error = True, error
+
     def __bool__(self) -> bool:
         return self.requested or self.signal is not None
 

@@ -18,7 +18,7 @@ NOTHING = 1e-6
 """The share of its first value below which a learning rate teaches nothing."""
 
 
-def warn_spent_rates(agent: Agent, begun_for: int, until: int, swept: Collection[str] = ()) -> None:
+def warn_spent_rates(agent: Agent, begun_for: int, until: int, swept: Collection[str]) -> None:
     """Warns of each schedule of a learning rate that ends at 0 where the run was to end, if it goes on from there.
 
     Args:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...agents.options import untold
 from ...core.agent import Agent
-from ...core.errors import ConfigError, RunWarning, shorten
+from ...core.errors import ConfigError, shorten
 from ...core.ours import is_ours
-from ...core.own_line import warn_at_own_line
 from . import provenance
 from .behaviour import behaviour_of
 from .env_config import MOST_TOLD, told_as_json, unplaced
@@ -30,7 +28,7 @@ def own_json(agent: Agent) -> dict[str, Any]:
     kinds = [kind for kind in kinds_in(agent) if not is_ours(kind)]
     if not (fields or functions or kinds):
         return {}
-    return {OWN_AGENT: {"fields": fields, "code": _code(kinds), "functions": functions}}
+    return {OWN_AGENT: {"fields": fields, "code": provenance.codes_of(dict.fromkeys(kinds)), "functions": functions}}
 
 
 def check_own(agent: Agent, config: Mapping[str, Any]) -> None:
@@ -47,9 +45,7 @@ def check_own(agent: Agent, config: Mapping[str, Any]) -> None:
         told = now["fields"].get(name, ...)
         if unplaced(then) != unplaced(told):
             raise ConfigError(f"agent's {name}", told, f"the run was started with {shorten(then, MOST_TOLD)}")
-    if any(begun.get(part, now[part]) != now[part] for part in ("code", "functions")):
-        text = f"the code of {config['agent']['id']} is not what the run was started with: bits may differ from here on"
-        warn_at_own_line(text, RunWarning)
+    provenance.warn_if_other_code(config["agent"]["id"], begun, now)
 
 
 def kinds_in(part: Any) -> Iterator[type]:
@@ -59,11 +55,3 @@ def kinds_in(part: Any) -> Iterator[type]:
     for each in (*parts, *([part.learns_from] if isinstance(part, Agent) else [])):
         if dataclasses.is_dataclass(each) and not isinstance(each, type):
             yield from kinds_in(each)
-
-
-def _code(kinds: list[type]) -> str | None:
-    """Returns a digest of the source of classes; None where there is none to be read, or no class."""
-    codes = [provenance.code_of(kind) for kind in dict.fromkeys(kinds)]
-    if not codes or None in codes:
-        return None
-    return hashlib.sha256(" ".join(map(str, codes)).encode()).hexdigest()[: provenance.DIGITS]

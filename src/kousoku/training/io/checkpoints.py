@@ -245,7 +245,7 @@ def _fill(part: Path, checkpoint: Checkpoint) -> None:
         for path, kind, (shape, dtype) in zip(checkpoint.paths, checkpoint.kinds, stored, strict=True)
     ]
     array_store.write(part / STATE, checkpoint.leaves)
-    files.write_arrays(part / PROGRESS_ARRAYS, checkpoint.progress.arrays(), sync=True)
+    whole_file.write_arrays(part / PROGRESS_ARRAYS, checkpoint.progress.arrays(), sync=True)
     told = {
         **checkpoint.progress.to_json(),
         "versions": checkpoint.versions,

@@ -19,9 +19,8 @@ import jax
 import numpy as np
 
 from ...core.env import Env
-from ...core.errors import ConfigError, RunWarning, shorten
+from ...core.errors import ConfigError, shorten
 from ...core.host import HostEnv
-from ...core.own_line import warn_at_own_line
 from ...core.wrapper import Wrapper, all_ours, kind_of, unwrapped, wrappers_of
 from . import provenance
 from .behaviour import DOES, behaviour_of
@@ -105,9 +104,7 @@ def check_same(env: Env, begun: Mapping[str, Any]) -> None:
         raise ConfigError(f"env's {name}", told, fix)
     if not str(begun.get("functions", DOES)).startswith(DOES):
         now["functions"] = _formerly_functions(env)
-    if any(begun.get(part, now[part]) != now[part] for part in ("code", "functions")):
-        text = f"the code of {now['id']} is not what the run was started with: bits may differ from here on"
-        warn_at_own_line(text, RunWarning)
+    provenance.warn_if_other_code(now["id"], begun, now)
 
 
 def unplaced(told: Any) -> Any:
@@ -163,10 +160,8 @@ def _all_fields(env: Env, tell: Tell) -> dict[str, Any]:
 
 def _code(env: Env) -> str | None:
     """Returns a digest of an environment's source and of what is around it; None where there is none to be read."""
-    codes = [provenance.code_of(type(each)) for each in (unwrapped(env), *wrappers_of(env))]
-    if len(codes) == 1 or None in codes:
-        return codes[0] if len(codes) == 1 else None
-    return _digest(" ".join(map(str, codes)).encode())
+    own, around = type(unwrapped(env)), wrappers_of(env)
+    return provenance.codes_of((own, *map(type, around))) if around else provenance.code_of(own)
 
 
 def _formerly_functions(env: Env) -> str | None:

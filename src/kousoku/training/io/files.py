@@ -1,7 +1,6 @@
 """Files that are there whole or not at all, and that nothing in them is executed when they are read.
 
-Every array that a run leaves behind goes through here: plain .npz without pickles, written beside its place and then
-moved there.
+Arrays are plain .npz without pickles, as `kousoku.core.whole_file.write_arrays` writes them.
 """
 
 from __future__ import annotations
@@ -111,24 +110,6 @@ def json_text(value: Any, indent: int | None = None) -> str:
 def write_bytes(path: Path, data: bytes, *, sync: bool = False) -> None:
     """Writes bytes."""
     write_whole(path, lambda part: part.write_bytes(data), sync=sync)
-
-
-def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], *, sync: bool = False) -> None:
-    """Writes named arrays as .npz.
-
-    Raises:
-        ValueError: for an array of objects, which would have to be pickled.
-    """
-
-    for name, array in arrays.items():
-        if array.dtype.hasobject:
-            raise ValueError(f"{name}: an array of {array.dtype} would have to be pickled")
-
-    def fill(part: Path) -> None:
-        with part.open("wb") as file:
-            np.savez(file, **dict(arrays))  # pyright: ignore[reportArgumentType]
-
-    write_whole(path, fill, sync=sync)
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:

@@ -9,6 +9,7 @@ import platform
 import re
 import sys
 import warnings
+from collections.abc import Iterable, Mapping
 from importlib import metadata
 from types import CodeType, FunctionType
 from typing import Any
@@ -18,6 +19,8 @@ import jaxlib.version
 
 from ...compiler.config import kernels_are_on
 from ...compiler.llvm.object_cache import source_version
+from ...core.errors import RunWarning
+from ...core.own_line import warn_at_own_line
 
 DIGITS = 12
 PACKAGES = ("kousoku", "jax", "jaxlib", "numpy", "equinox", "optax")
@@ -89,6 +92,27 @@ def code_of(kind: type) -> str | None:
     except (OSError, TypeError):
         return None
     return hashlib.sha256("".join(sources).encode()).hexdigest()[:DIGITS]
+
+
+def codes_of(kinds: Iterable[type]) -> str | None:
+    """Returns a digest of the source of several classes; None where that of one cannot be read, or without any."""
+    codes = [code_of(kind) for kind in kinds]
+    if not codes or None in codes:
+        return None
+    return hashlib.sha256(" ".join(map(str, codes)).encode()).hexdigest()[:DIGITS]
+
+
+def warn_if_other_code(id: str, begun: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Warns where one's own code is not what a run was started with.
+
+    Args:
+        id: whose code it is.
+        begun: the digests of the run, "code" and "functions", as far as it tells them.
+        now: those of the code as it is.
+    """
+    if any(begun.get(part, now[part]) != now[part] for part in ("code", "functions")):
+        text = f"the code of {id} is not what the run was started with: bits may differ from here on"
+        warn_at_own_line(text, RunWarning)
 
 
 def bytecode_of(function: FunctionType) -> str:

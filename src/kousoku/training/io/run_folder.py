@@ -27,7 +27,7 @@ from ...core.output_file import file_stem, is_elsewhere
 from ...core.panel import Panel
 from ...core.record import REPORT, RunRecord
 from . import checkpoints, files, folder_lock, former_folders
-from .files import group, read_arrays, read_json, write_arrays, write_json
+from .files import group, read_arrays, read_json, write_json
 from .film_files import film_arrays, film_json, film_of, frozen
 from .run_kinds import wrong_in_config, wrong_in_facts
 
@@ -136,7 +136,7 @@ def _claim(folder: Path, given: str, config: bytes) -> None:
         raise
 
 
-def open_metrics(folder: Path, kept: bytes = b"") -> TextIO:
+def open_metrics(folder: Path, kept: bytes) -> TextIO:
     """Opens the metrics file with what is kept of it, line buffered: each report is on disk when it has been made."""
     files.write_bytes(folder / METRICS, kept)
     return (folder / METRICS).open("a", buffering=1, newline="\n")
@@ -150,7 +150,7 @@ def save(folder: Path, record: RunRecord, state_leaves: list[np.ndarray]) -> Non
     arrays |= {f"state/{i}": leaf for i, leaf in enumerate(state_leaves)}
     arrays |= {"member_seed": record.member_seed, "member_point": record.member_point}
     arrays |= {f"film/{name}": array for name, array in film_arrays(record.film).items()}
-    write_arrays(folder / TABLES, arrays, sync=True)
+    whole_file.write_arrays(folder / TABLES, arrays, sync=True)
     picture = {
         "panels": [dataclasses.asdict(panel) for panel in record.panels],
         "film": film_json(record.film),

@@ -110,7 +110,7 @@ class RunProgress:
         """Notes by what a checkpoint at this step is chosen; nothing is, by what is not finite."""
         self.score = None if score is None or not np.isfinite(score) else float(score)
 
-    def add_evaluation(self, episodes: Episodes, ends: bool = False) -> dict[str, np.ndarray]:
+    def add_evaluation(self, episodes: Episodes, ends: bool) -> dict[str, np.ndarray]:
         """Notes an evaluation at this step; returns its row, [N] each.
 
         Args:

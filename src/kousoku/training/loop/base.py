@@ -59,9 +59,9 @@ class TrainLoop:
         """Makes the training state before the first step; members adopt what a trained agent's state holds."""
 
     @property
-    @abstractmethod
     def placement(self) -> Placement:
         """Where a training state lies."""
+        return Placement()
 
     @property
     @abstractmethod

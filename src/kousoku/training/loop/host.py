@@ -98,7 +98,7 @@ def learn(loop: TrainLoop, run: OngoingRun, job: TrainJob, kept: bytes) -> None:
                 _count_out_visits(run, job.population.size)
                 error = loop.error or observed_outside(env, space, run.state.slots)
                 if error is not None:
-                    job.stop.requested, job.stop.error = True, error
+                    job.stop.fail(error)
             if progress.step < until:
                 progress.score = progress.score if progress.step == progress.since else None
                 _checkpoint(run, job)
@@ -174,7 +174,7 @@ def _evaluation(run: OngoingRun, job: TrainJob) -> dict[str, Any]:
     try:
         played = play(job, final_state(job, run.state), job.config.eval_episodes)
     except EnvError as error:
-        job.stop.requested, job.stop.error = True, error
+        job.stop.fail(error)
         return {}
     return run.progress.add_evaluation(played, ends=run.progress.step >= job.config.steps)
 
@@ -191,7 +191,7 @@ def _tell(run: OngoingRun, job: TrainJob) -> None:
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and job.stop.signal is not None:
             raise
-        job.stop.requested, job.stop.error = True, error
+        job.stop.fail(error)
 
 
 def _failure(run: OngoingRun, job: TrainJob, sums: MetricSums, finite: np.ndarray) -> str | None:

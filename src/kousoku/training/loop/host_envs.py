@@ -10,17 +10,15 @@ from __future__ import annotations
 import math
 from typing import Any, cast
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import PartitionSpec as P
 from jaxtyping import Array
 
 from ...collectors.host_slots import HostSlots, HostStep
-from ...collectors.streams import epoch_key
+from ...collectors.streams import epoch_keys
 from ...core.agent import Agent
-from ...core.collector import TrainState
+from ...core.collector import TrainState, acting_key_shapes
 from ...core.env import Env
 from ...core.errors import ConfigError, EnvError
 from ...core.host import HostEnv
@@ -28,7 +26,6 @@ from ...core.words import plural
 from ...ops.trees import to_device
 from ..config import TrainConfig
 from ..make_population import population_size
-from ..metrics.drain import Placement
 from ..metrics.metric_sums import Recording
 from ..population import Population
 from .base import TrainLoop, place_of
@@ -46,7 +43,7 @@ def check_host(agent: Agent, env: Env, config: TrainConfig) -> None:
     """
     if not isinstance(env, HostEnv):
         return
-    if not steps_outside(agent):
+    if acting_key_shapes(agent.learns_from) is None:
         fix = f"it needs an environment in its program, and {env.name} runs on the host; use 'ppo', 'sac' or 'dqn'"
         raise ConfigError("agent", type(agent).__name__, fix)
     if env.count is None:
@@ -59,17 +56,6 @@ def check_host(agent: Agent, env: Env, config: TrainConfig) -> None:
     if config.eval_every is not None:
         fix = f"training has the vector {env.name} to itself; give a function that makes one environment"
         raise ConfigError("eval_every", config.eval_every, fix)
-
-
-def steps_outside(agent: Agent) -> bool:
-    """Returns whether an agent's collector can gather steps that were taken outside of programs."""
-    collector = agent.learns_from
-
-    def acting_keys(key: Any, iteration: Any) -> Any:
-        return collector.acting_keys(collector.keys(key, iteration, collector.num_envs, None))
-
-    shapes = jax.eval_shape(lambda: (jax.random.key(0), jnp.int32(0)))
-    return eqx.filter_eval_shape(acting_keys, *shapes) is not None
 
 
 class HostEnvLoop(TrainLoop):
@@ -93,10 +79,6 @@ class HostEnvLoop(TrainLoop):
     @property
     def iteration_steps(self) -> int:
         return self.collector.iteration_steps
-
-    @property
-    def placement(self) -> Placement:
-        return Placement(None, TrainState(P(), P(), P(), P(), P()))
 
     def start(self, trained: Any = None) -> TrainState:
         """Makes the state before the first step; environments are made when that is taken."""
@@ -171,6 +153,6 @@ class HostEnvLoop(TrainLoop):
     def _keys_in(self, epoch: int) -> Array:
         """Returns the members' keys of an epoch."""
         if epoch != self._epoch[0]:
-            keys = jax.jit(jax.vmap(epoch_key, (0, None)))(self._keys, to_device(np.uint32(epoch)))
+            keys = epoch_keys(self._keys, to_device(np.uint32(epoch)))
             self._epoch = epoch, keys
         return self._epoch[1]

@@ -14,10 +14,10 @@ from jaxtyping import Array, Bool, Int, Integer, Key, PRNGKeyArray, PyTree, UInt
 
 from ...collectors.env_kernel import EnvStructure
 from ...collectors.slot import EnvSlot, plain_slots
-from ...collectors.streams import Stream
+from ...collectors.streams import Stream, seed_of
 from ...compiler import few_lanes
 from ...core.agent import Agent
-from ...core.collector import EpisodeEnd, TakenSteps, TrainState
+from ...core.collector import EpisodeEnd, TakenSteps, TrainState, acting_keys_of
 from ...core.spaces import Space
 from ...core.timestep import Transition
 from ...nn import clip_to
@@ -133,20 +133,15 @@ def _seeds(num_envs: int, keys: Key[Array, " N"], iteration: Integer[Array, ""])
 
     def one(key: PRNGKeyArray) -> Array:
         begun = jax.random.fold_in(jax.random.fold_in(key, Stream.FIRST_EPISODE), iteration)
-        of_slot = lambda i: jax.random.bits(jax.random.fold_in(begun, i), dtype=jnp.uint32)  # noqa: E731
-        return jax.vmap(of_slot)(jnp.arange(num_envs, dtype=jnp.int32)) >> jnp.uint32(1)
+        slots = jnp.arange(num_envs, dtype=jnp.int32)
+        return jax.vmap(lambda i: seed_of(jax.random.fold_in(begun, i)))(slots)
 
     return jax.vmap(one)(keys)
 
 
 def _acting_keys(program: HostProgram, keys: Key[Array, " N"], iteration: Int[Array, ""]) -> Key[Array, "N ..."]:
     """Returns the keys of acting in an iteration, [N, T, B]; of single steps [N]."""
-    collector = program.agent.learns_from
-
-    def one(key: PRNGKeyArray) -> Any:
-        return collector.acting_keys(collector.keys(key, iteration, collector.num_envs, None))
-
-    return jax.vmap(one)(keys)
+    return jax.vmap(partial(acting_keys_of, program.agent.learns_from), (0, None))(keys, iteration)
 
 
 def _begin_acting(

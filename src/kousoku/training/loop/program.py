@@ -16,13 +16,13 @@ from jaxtyping import Array, Int, PRNGKeyArray
 
 from ...collectors.env_kernel import EnvStructure, env_kernel
 from ...collectors.slot import advance_clipped
-from ...collectors.streams import epoch_key
+from ...collectors.streams import epoch_keys
 from ...compiler import backends, kernels_are_on
 from ...core.collector import TrainState, largest_divisor
-from ...core.collector_answers import devices_of
 from ...core.ours import is_ours
 from ...ops.trees import to_device
 from ..devices import pad_to, select_devices
+from ..guards.collector_answers import devices_of
 from ..guards.replicas import check_divided, check_replicas
 from ..metrics.drain import Placement
 from ..metrics.metric_sums import MetricSums, Recording
@@ -153,7 +153,7 @@ class CompiledLoop(TrainLoop):
         """Returns the members with their keys of an epoch."""
         if epoch != self._epoch[0]:
             number = _place(self.program.mesh, to_device(epoch, np.int32), P())
-            keys = jax.jit(jax.vmap(epoch_key, (0, None)))(self.members.keys, number)
+            keys = epoch_keys(self.members.keys, number)
             each = self.program.specs.agent
             self._epoch = epoch, dataclasses.replace(self.members, keys=_place(self.program.mesh, keys, each))
         return self._epoch[1]

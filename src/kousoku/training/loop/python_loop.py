@@ -8,18 +8,16 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import PartitionSpec as P
 
 from ...collectors.env_kernel import partition_env
 from ...collectors.slot import advance_clipped, plain_slots, told_to_agent
-from ...collectors.streams import IterationKeys, epoch_key, step_keys
+from ...collectors.streams import IterationKeys, epoch_keys, step_keys
 from ...core.agent import Agent
 from ...core.collector import Steps, TrainState
 from ...core.env import Env
 from ...core.errors import ConfigError
 from ...core.ours import is_ours
 from ...ops.trees import select, to_device
-from ..metrics.drain import Placement
 from ..metrics.metric_sums import Recording, add_iteration, end_block
 from ..population import Population
 from .base import TrainLoop, place_of
@@ -59,16 +57,12 @@ class PythonLoop(TrainLoop):
     def iteration_steps(self) -> int:
         return 1
 
-    @property
-    def placement(self) -> Placement:
-        return Placement(None, TrainState(P(), P(), P(), P(), P()))
-
     def run(self, state: TrainState, at: int, until: int) -> tuple[TrainState, int]:
         place = place_of(self.population.structure.learns_from, at)
         reached = min(until, at + self.CALL, at + place.left)
         keys = self.population.keys
         if place.epoch:
-            keys = jax.jit(jax.vmap(epoch_key, (0, None)))(keys, to_device(np.uint32(place.epoch)))
+            keys = epoch_keys(keys, to_device(np.uint32(place.epoch)))
         done = []
         for i, (agent, env, key) in enumerate(zip(self.agents, self.envs, keys, strict=True)):
             one = jax.tree.map(lambda leaf, i=i: jax.lax.index_in_dim(leaf, i, keepdims=False), state)

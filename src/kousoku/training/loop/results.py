@@ -16,7 +16,6 @@ from ...agents.options import describe
 from ...collectors.streams import fold_in_each
 from ...core.agent import Agent
 from ...core.collector import TrainState
-from ...core.collector_answers import buffer_use
 from ...core.env import Env, Finite
 from ...core.errors import ConfigError, EnvError, RunWarning, error_line
 from ...core.model import TabularModel
@@ -27,6 +26,7 @@ from ..devices import without_padding
 from ..evaluation.evaluate import Episodes, FinalState, evaluate_population
 from ..evaluation.exact import exact_tables, optimal_return
 from ..evaluation.film import Film, member_film
+from ..guards.collector_answers import buffer_use
 from ..guards.interrupt import StopRequest
 from ..io import provenance, run_folder
 from ..io.agent_code import own_json

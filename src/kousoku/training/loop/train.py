@@ -16,6 +16,7 @@ from ...core.env import Env
 from ...core.errors import ConfigError, RunWarning
 from ...core.host import HostEnv
 from ...core.own_line import warn_at_own_line
+from ...core.record import GIVEN
 from ...core.wrapper import kind_of
 from ...ops.schedules import in_run
 from ..config import TrainConfig
@@ -42,7 +43,6 @@ from ..metrics.loggers import check_installed
 from ..metrics.metric_sums import Recording, table_shape
 from ..point_envs import point_envs
 from ..population import Population
-from ..sources import GIVEN
 from .base import TrainLoop
 from .host import OngoingRun, learn
 from .host_envs import check_host
@@ -86,23 +86,7 @@ def train(
     forget_changed_code(agent, env)
     warn_early_ends(agent, told["begun_for"])
     agent = in_run(agent, told["begun_for"])
-    check_host(agent, env, config)
-    check_agent_fields(agent)
-    check_agent(agent, env.spec, plays_greedily=config.eval_episodes > 0)
-    envs = point_envs(env, env_config, config)
-    if begin_with is not None:
-        config = _adopting(begin_with, agent, envs.distinct, config)
-    recording, members = Recording.of(tuple(config.record)), population_size(config)
-    check_samples(agent, envs.by_point[0])
-    check_agent_numbers(agent, envs.by_point[0], recording)
-    check_memory(agent, envs, members, recording)
-    check_episodes("eval_episodes", env, members, episodes_at_end(config, members))
-    population = make_population(agent, envs, config)
-    if resume is None:
-        check_twin_points(env, env_config, config)
-        if recording.visits and told.get("sources", {}).get("run", {}).get("record") == GIVEN:
-            _warn_no_visits(agent, envs.by_point[0], recording)
-    _check_history(config, recording, env, members)
+    config, population = _checked(agent, env, config, env_config, told, resume is None, begin_with)
     loop = make_loop(agent, population, config)
     asked = config_json(agent, config, env_config) | told
     with contextlib.ExitStack() as stack:
@@ -123,6 +107,45 @@ def train(
         job = TrainJob(agent, config, population, asked, held, stack.enter_context(stop_on_signals()))
         learn(loop, run, job, b"" if saved is None else saved.metrics)
         return finish(job, run.state, run.progress, run.failure)
+
+
+def _checked(
+    agent: Agent,
+    env: Env,
+    config: TrainConfig,
+    env_config: dict[str, Any],
+    told: Mapping[str, Any],
+    is_new: bool,
+    begin_with: TrainedMember | None,
+) -> tuple[TrainConfig, Population]:
+    """Returns the config, with where a population begins, and that population, which can be trained.
+
+    Args:
+        agent, env, config, env_config, begin_with: as of `train`.
+        told: what the record keeps beside.
+        is_new: whether no run is gone on with.
+
+    Raises:
+        ConfigError: for what cannot work.
+    """
+    check_host(agent, env, config)
+    check_agent_fields(agent)
+    check_agent(agent, env.spec, plays_greedily=config.eval_episodes > 0)
+    envs = point_envs(env, env_config, config)
+    if begin_with is not None:
+        config = _adopting(begin_with, agent, envs.distinct, config)
+    recording, members = Recording.of(tuple(config.record)), population_size(config)
+    check_samples(agent, envs.by_point[0])
+    check_agent_numbers(agent, envs.by_point[0], recording)
+    check_memory(agent, envs, members, recording)
+    check_episodes("eval_episodes", env, members, episodes_at_end(config, members))
+    population = make_population(agent, envs, config)
+    if is_new:
+        check_twin_points(env, env_config, config)
+        if recording.visits and told.get("sources", {}).get("run", {}).get("record") == GIVEN:
+            _warn_no_visits(agent, envs.by_point[0], recording)
+    _check_history(config, recording, env, members)
+    return config, population
 
 
 def _adopting(begin_with: TrainedMember, agent: Agent, envs: Iterable[Env], config: TrainConfig) -> TrainConfig:

@@ -25,11 +25,11 @@ class Placement:
 
     Attributes:
         mesh: the devices, along one axis; None for one.
-        specs: which axes of a state's arrays they share: one spec for each field.
+        specs: which axes of a state's arrays they share: one spec for each field; None for one device.
     """
 
-    mesh: Mesh | None
-    specs: TrainState
+    mesh: Mesh | None = None
+    specs: TrainState | None = None
 
 
 class Drained(NamedTuple):
@@ -75,7 +75,7 @@ def _read(program: Callable[[Any], Any], state: TrainState) -> Drained:
 
 @functools.lru_cache(maxsize=64)
 def _program(placement: Placement, watched: tuple[int, ...]) -> Callable[[Any], Any]:
-    if placement.mesh is None:
+    if placement.mesh is None or placement.specs is None:
         return jax.jit(functools.partial(_drain, None, watched))
     spec = placement.specs.metrics
     shared = None if len(spec) else placement.mesh.axis_names[0]

@@ -1,4 +1,4 @@
-"""Fit of agents and environments: which agents can learn in an environment."""
+"""Compatibility of agents and environments: which agents can learn in an environment."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import itertools
 import jax
 
 from ..agents import AGENTS
+from ..core.collector import acting_key_shapes
 from ..core.env import EnvSpec
 from ..core.errors import ConfigError
 from ..core.spaces import Box, Dict, Discrete, MultiDiscrete, Space
-from .loop.host_envs import steps_outside
 
 
 def fitting_agents(spec: EnvSpec, on_host: bool = False) -> list[str]:
@@ -29,7 +29,7 @@ def fitting_agents(spec: EnvSpec, on_host: bool = False) -> list[str]:
         ['a2c', 'apg', 'ars', 'bc', 'ddpg', 'iql', 'openai_es', 'pgpe', 'ppo', 'sac', 'sep_cma_es', 'td3', 'td3_bc']
     """
     there = [id for id in AGENTS.ids() if fits(id, spec)]
-    return [id for id in there if not on_host or steps_outside(AGENTS.make(id))]
+    return [id for id in there if not on_host or acting_key_shapes(AGENTS.make(id).learns_from) is not None]
 
 
 def fitting_spaces(id: str) -> tuple[list[str], list[str]]:

@@ -10,11 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .collector import BufferUse, Collector, TrainState
-from .errors import ConfigError, check_count
-from .ours import is_ours
-from .timestep import Transition
-from .update_check import check_state
+from ...core.collector import BufferUse, Collector, TrainState, acting_key_shapes
+from ...core.errors import ConfigError, check_count
+from ...core.ours import is_ours
+from ...core.timestep import Transition
+from ...core.update_check import check_state
 
 SHAPES = "give shapes, such as jax.ShapeDtypeStruct((8, 4), jnp.float32), in any tree; () for nothing"
 SOME = (0, 1, 10**6)
@@ -107,10 +107,7 @@ def _check_shapes(field: str, made: Any) -> None:
 
 
 def _check_acting_keys(field: str, collector: Collector) -> None:
-    def asked(key: Any) -> Any:
-        return collector.acting_keys(collector.keys(key, jnp.int32(0), collector.num_envs, None))
-
-    made = eqx.filter_eval_shape(asked, jax.eval_shape(lambda: jax.random.key(0)))
+    made = acting_key_shapes(collector)
     size = (collector.num_steps, collector.num_envs) if collector.batched else ()
     is_key = hasattr(made, "dtype") and jnp.issubdtype(made.dtype, jax.dtypes.prng_key)
     if made is not None and (not is_key or made.shape != size):
