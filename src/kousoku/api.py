@@ -16,7 +16,7 @@ import numpy as np
 
 from . import envs, viz
 from .agents.ids import AgentId
-from .agents.options import make_agent
+from .agents.options import beside, make_agent
 from .collectors.streams import key_of
 from .core.agent import Agent
 from .core.agent_check import for_env, taught_in
@@ -163,6 +163,8 @@ def train(
         raise ConfigError("agent", given, class_of(agent) or "give an id or a kousoku.Agent")
     settings, given = split_arguments(agent, env, agent_options, options)
     chosen = preset(agent, env) if isinstance(agent, str) and isinstance(env, str) else Preset()
+    if isinstance(agent, str) and chosen.options:
+        chosen = dataclasses.replace(chosen, options=beside(agent, chosen.options, given))
     origin = sources(
         settings,
         given if isinstance(agent, str) else None,

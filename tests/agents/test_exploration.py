@@ -171,6 +171,20 @@ def test_softmax_is_finite_for_finite_values(q, temperature):
     np.testing.assert_allclose(counts(actions, 2) / 2000, pi, atol=0.05)
 
 
+@pytest.mark.parametrize("temperature", [0.0, 1e-45, -1.0])
+@pytest.mark.parametrize(
+    ("q", "limit"),
+    [([0.0, 1.0, 1.0], [0, 0.5, 0.5]), ([2.0, -np.inf, 1.0], [1, 0, 0]), ([3.0, 3.0], [0.5, 0.5]), ([1e30, 0], [1, 0])],
+)
+def test_softmax_without_a_temperature_is_greedy_and_ties_are_equally_likely(q, limit, temperature):
+    values, at = jnp.array(q, jnp.float32), jnp.float32(temperature)
+    for probabilities in (ops.softmax_probabilities, jax.jit(ops.softmax_probabilities)):
+        np.testing.assert_array_equal(probabilities(values, at), np.float32(limit))
+    assert np.isin(draw_softmax(keys(5, 200), values, at), np.flatnonzero(limit)).all()
+    policy = Softmax(lambda step: at)
+    np.testing.assert_array_equal(policy.probabilities(values, None, jnp.int32(0)), np.float32(limit))
+
+
 @given(st.lists(st.floats(-10, 10, width=32), min_size=2, max_size=6), st.floats(0.05, 10))
 def test_softmax_is_the_equation(q, temperature):
     exact = np.exp((np.array(q) - max(q)) / temperature)

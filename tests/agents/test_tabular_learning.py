@@ -43,7 +43,7 @@ def test_probes(agent_id, time_limit):
 
 
 STEPS = 60_000
-RATE = Exponential(0.5, 0.01, STEPS)
+RATE = Exponential(0.5, 0.01, STEPS, end=0.005)
 EXPLORING = 0.3
 OFF_POLICY = {
     "q_learning": (EpsilonGreedy(1.0), {}, 0.025),
@@ -98,7 +98,7 @@ def test_expected_sarsa_reaches_the_optimal_values_as_epsilon_vanishes():
     """
     agent = AGENTS.make(
         "expected_sarsa",
-        learning_rate=Exponential(0.1, 0.05, STEPS),
+        learning_rate=Exponential(0.1, 0.05, STEPS, end=0.005),
         discount=DISCOUNT,
         exploration=EpsilonGreedy(Exponential(1.0, 0.01, STEPS)),
         initial_value=1.0,

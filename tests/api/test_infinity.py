@@ -43,7 +43,8 @@ import dataclasses, inspect, json, math, pathlib, sys
 import equinox as eqx
 import kousoku as ks
 from kousoku.agents.exploration import EXPLORATIONS
-from kousoku.agents.options import describe, rebuild
+from kousoku.agents.needed_options import NEEDED
+from kousoku.agents.options import describe, option_names, rebuild
 from kousoku.core.errors import ConfigError, is_number
 from kousoku.envs import ENVS
 from kousoku.nn import NETWORK_CONFIGS
@@ -79,11 +80,15 @@ def ask(label, make, name, values, survives=None):
         accepted.append((label, name, str(value)))
 """
 AGENTS = """
+def beside(id, name):
+    needed = NEEDED.get(name)
+    return {needed.option: needed.values[0]} if needed and needed.option in option_names(id) else {}
+
 for id in ks.list_agents():
     agent = ks.make_agent(id)
     parts = [agent, *(getattr(agent, name) for name in ("exploration", "network") if hasattr(agent, name))]
     for name in (field.name for part in parts for field in dataclasses.fields(part)):
-        ask(id, lambda **options: ks.make_agent(id, **options), name, NUMBERS,
+        ask(id, lambda **options: ks.make_agent(id, **beside(id, name) | options), name, NUMBERS,
             lambda made, value: eqx.tree_equal(rebuild(kept(describe(made))), made))
 for make in (*EXPLORATIONS.values(), *NETWORK_CONFIGS, Linear, Cosine, Exponential, Harmonic):
     names = [field.name for field in dataclasses.fields(make)]
@@ -130,6 +135,8 @@ def test_without_limits_it_trains_as_with_large_ones(id):
     env, curves, small = "CartPole-v1", [], small_options(id)
     if id in ("apg", *ACTOR_Q, *OFFLINE):
         env = "Pendulum-v1"
+    if "observation_limit" in UNLIMITED[id]:
+        small = {**small, "normalise_observations": True}
     for limit in (math.inf, 1e30):
         agent = ks.make_agent(id, **small, **dict.fromkeys(UNLIMITED[id], limit))
         run = ks.train(agent, env, steps=640, record_every=320, eval_episodes=0, out=f"run-{limit}")

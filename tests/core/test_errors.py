@@ -18,6 +18,7 @@ from kousoku.core.errors import (
     check_flag,
     check_keys,
     check_number,
+    check_size,
     check_takes,
     nearest,
     shorten,
@@ -111,13 +112,30 @@ def test_a_long_value_of_many_lines_is_cut_to_one_short_line():
     assert len(shorten("x" * 1000)) == 60
     assert shorten("x" * 1000).endswith("...")
     assert shorten("short") == "'short'"
+    assert shorten(10**5000) == "int of thousands of digits"
+    assert shorten((10**5000,)) == "tuple of thousands of digits"
 
 
 @pytest.mark.parametrize(
-    "value", [0, 1, 0.5, np.float32(0.25), np.int64(1), Fraction(1, 3), jnp.float32(7.0), np.ones(3)]
+    "value", [0, 1, 0.5, np.float32(0.25), np.int64(1), Fraction(1, 3), jnp.float32(0.25), jnp.int32(1), np.array(0.5)]
 )
-def test_numbers_inside_an_interval_and_arrays_pass(value):
+def test_numbers_inside_an_interval_pass_also_in_arrays(value):
     check_number("field", value, low=0, high=1)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [np.array(-1.0), jnp.float32(7.0), jnp.float32(np.nan), jnp.int32(2), np.array("a"), jnp.complex64(1), 1j,
+     np.array(True), np.array(None), np.datetime64("2020"), jax.random.key(0), 10**5000],
+    ids=shorten,
+)  # fmt: skip
+def test_what_an_array_holds_is_checked(value):
+    assert refusal(check_number, value, low=0, high=1).endswith("; use a number in [0, 1]")
+
+
+@pytest.mark.parametrize("value", [np.ones(3), jnp.ones(1), np.zeros((2, 2)), jnp.ones(0)])
+def test_an_array_of_several_numbers_is_no_number(value):
+    assert refusal(check_number, value, low=0, high=1).endswith("; use one number in [0, 1]")
 
 
 @pytest.mark.parametrize(
@@ -136,6 +154,8 @@ def test_infinity_is_told_that_it_may_not_be(value, bounds, fix):
 
 def test_tracers_pass():
     jax.jit(lambda x: [check_number("field", x, low=0, high=1), x][1])(2.0)
+    jax.vmap(lambda x: [check_number("field", x, low=0, high=1), x][1])(jnp.full(3, 2.0))
+    check_number("field", jax.ShapeDtypeStruct((), jnp.float32), low=0, high=1)
 
 
 @pytest.mark.parametrize("value", [10**400, -(10**309)])
@@ -216,6 +236,13 @@ def test_what_cannot_be_called_is_no_function(value):
 def test_a_count_has_an_upper_end_if_asked():
     assert check_count("field", 10**400) == 10**400
     assert refusal(check_count, 10**400, low=0, high=9).endswith("use a whole number of at least 0 and at most 9")
+
+
+@pytest.mark.parametrize("value", [2**31, np.int64(2**31), 2**63, 1e300, 10**400, 10**5000], ids=shorten)
+def test_a_size_is_one_that_int32_holds(value):
+    assert check_size("field", 2**31 - 1) == 2**31 - 1
+    assert refusal(check_size, value).endswith("; use a whole number of at most 2147483647")
+    assert refusal(check_size, value, high=9).endswith("; use a whole number of at least 1 and at most 9")
 
 
 @pytest.mark.parametrize("value", [0, 1, "no", "", None, np.bool_(True)])

@@ -33,6 +33,41 @@ def test_linear_is_optax():
     np.testing.assert_allclose(at(Linear(1.0, 0.2, 100), (0, 50, 100, 500)), [1.0, 0.6, 0.2, 0.2], rtol=1e-6)
 
 
+@pytest.mark.parametrize("kind", [Linear, Cosine])
+@pytest.mark.parametrize(
+    ("start", "end", "steps"),
+    [(1.0, 0.0, 1000), (0.01, 0.0, 500), (0.0, 1.0, 7), (1.0, 0.05, 20_000), (0.7, 0.7, 1000), (1e-3, 1e-5, 2**31 - 1),
+     (-1.0, 2.0, 999), (3e-4, 0.0, 123_457)],
+)  # fmt: skip
+def test_a_compiled_way_ends_at_its_end_and_never_leaves_its_ends(kind, start, end, steps):
+    counts = np.unique(np.concatenate([np.linspace(0, steps, 2000), steps + np.array([-1, 0, 1, steps])]))
+    counts = np.minimum(counts, 2**31 - 1).astype(np.int32)
+    numbers = np.asarray(jax.jit(jax.vmap(kind(start, end, steps)))(counts))
+    low, high = sorted(np.float32([start, end]))
+    np.testing.assert_allclose(numbers[0], start, rtol=2e-7)
+    assert (numbers[counts >= steps] == np.float32(end)).all()
+    assert (low <= numbers).all()
+    assert (numbers <= high).all()
+
+
+def test_an_exponential_end_that_is_refused_tells_where_one_is_given():
+    with pytest.raises(
+        ConfigError, match=r"rate\.end: got 0\.0; use a number above 0, as the END of exponential:START:RATE:STEPS:END"
+    ):
+        check_schedule("rate", parse_schedule("rate", "exponential:1:0.1:10"), low=0, open_low=True)
+    check_schedule("rate", parse_schedule("rate", "exponential:1:0.1:10:0.01"), low=0, open_low=True)
+    check_schedule("rate", parse_schedule("rate", "exponential:1:0.1:10"), low=0, high=1)
+
+
+@pytest.mark.parametrize(
+    ("gives", "told"),
+    [(lambda count: 1j, "complex64"), (lambda count: jnp.complex64(count), "complex64"), (lambda count: True, "bool")],
+)
+def test_a_function_that_gives_no_real_number_is_refused(gives, told):
+    with pytest.raises(ConfigError, match=rf"it gives {told}\[\]; use a function of the step count"):
+        check_schedule("epsilon", gives)
+
+
 @pytest.mark.parametrize(("start", "end", "steps"), [(1.0, 0.2, 100), (3e-4, 0.0, 7), (0.1, 0.5, 1)])
 def test_cosine_is_optax(start, end, steps):
     ours, theirs = Cosine(start, end, steps), optax.cosine_decay_schedule(start, steps, alpha=end / start)
@@ -77,6 +112,8 @@ def test_a_value_is_a_strong_float32(value):
         ("linear:1:0:1e4", Linear(1.0, 0.0, 10_000)),
         ("cosine:3e-4:1.5e-4:100", Cosine(3e-4, 1.5e-4, 100)),
         ("exponential:0.5:0.1:100", Exponential(0.5, 0.1, 100)),
+        ("exponential:0.5:0.1:100:0.2", Exponential(0.5, 0.1, 100, 0.2)),
+        ("exponential:0.5:0.1:5e1:1e-3", Exponential(0.5, 0.1, 50, 0.001)),
         ("harmonic:1:50", Harmonic(1.0, 50)),
     ],
 )
@@ -95,7 +132,7 @@ def test_text_is_parsed(text, meant):
         "", "fast", "sine:1:0:10", "cosine:1:10", "cosine:nan:0:10",
         "linear", "linear:1:0", "linear:1:0:10:4", "linear:a:0:10", "linear:1:0:0",
         "linear:1:0:-5", "linear:1:0:1.5", "linear:1:0:inf", "linear:1:0:nan", "linear:nan:0:10", "harmonic:-1:10",
-        "harmonic:1:1e400", "exponential:1:2:10", "exponential:1:0:10", "exponential:1:0.5:10:0.01",
+        "harmonic:1:1e400", "exponential:1:2:10", "exponential:1:0:10", "exponential:1:0.5:10:0.01:2",
         "linear:1:0:2147483648", "exponential:1:0.5:2147483648",
     ],
 )  # fmt: skip
@@ -107,7 +144,8 @@ def test_bad_text_is_refused(text):
 @pytest.mark.parametrize(
     "value", [-1.0, 0.0, 1.5, math.nan, math.inf, "0.1", None, True, Linear(1.0, 0.0, 5), Linear(2.0, 0.5, 5),
               Cosine(1.0, 0.0, 5), Cosine(2.0, 0.5, 5),
-              Exponential(2.0, 0.5, 5), Exponential(0.5, 0.5, 5, end=2.0), Harmonic(3.0, 5)],
+              Exponential(2.0, 0.5, 5), Exponential(0.5, 0.5, 5, end=2.0), Exponential(0.5, 0.1, 5),
+              Exponential(0.5, 0.1, 5, end=-1.0), Harmonic(3.0, 5)],
 )  # fmt: skip
 def test_values_outside_the_interval_are_refused(value):
     with pytest.raises(ConfigError, match=r"^learning_rate"):
@@ -115,14 +153,17 @@ def test_values_outside_the_interval_are_refused(value):
 
 
 @pytest.mark.parametrize(
-    "value", [0.1, 1, 1.0, Linear(1.0, 0.1, 5), Cosine(1.0, 0.1, 5), Exponential(0.5, 0.1, 5), Harmonic(1.0, 5)]
+    "value",
+    [0.1, 1, 1.0, Linear(1.0, 0.1, 5), Cosine(1.0, 0.1, 5), Exponential(0.5, 0.1, 5, end=0.1), Harmonic(1.0, 5)],
 )
 def test_good_values_pass(value):
     check_schedule("learning_rate", value, low=0, high=1, open_low=True)
 
 
-def test_an_array_passes_since_its_value_may_be_unknown():
-    check_schedule("learning_rate", jnp.float32(7.0), low=0, high=1)
+def test_a_tracer_passes_since_its_value_is_unknown():
+    jax.eval_shape(lambda x: [x, check_schedule("learning_rate", x, low=0, high=1)][0], 7.0)
+    with pytest.raises(ConfigError, match="use a number in"):
+        check_schedule("learning_rate", jnp.float32(7.0), low=0, high=1)
 
 
 @pytest.mark.parametrize(

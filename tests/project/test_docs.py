@@ -107,6 +107,7 @@ def check_interval(make: Any, name: str, opening: str, low: str, high: str, clos
     for bracket, end, beyond in ((opening, float(low), -1.0), (closing, float(high.replace("∞", "inf")), 1.0)):
         if math.isinf(end):
             assert accepts(make, name, beyond * 1e6)
+            assert accepts(make, name, end) == (bracket in "[]"), f"{name}: is {end} allowed?"
             continue
         assert accepts(make, name, end) == (bracket in "[]"), f"{name}: is {end} allowed?"
         assert not accepts(make, name, end + beyond * max(1.0, abs(end))), f"{name}: beyond {end} should be refused"
@@ -273,7 +274,8 @@ def test_the_table_of_schedules():
         assert arguments == list(inspect.signature(kind).parameters)
         assert call.startswith(f"`{kind.__name__}(")
         assert [place.lower() for place in places] == arguments[: len(places)]
-        assert isinstance(parse_schedule("x", ":".join([name, *["0.5"] * (len(places) - 1), "10"])), kind)
+        given = ["10" if place == "STEPS" else "0.5" for place in places]
+        assert isinstance(parse_schedule("x", ":".join([name, *given])), kind)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=relative)

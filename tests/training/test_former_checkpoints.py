@@ -190,7 +190,7 @@ def test_rewards_of_earlier_runs_are_not_centred(id):
     ("options", "path", "refused"),
     [
         ({"n_step": 3}, ["n_step"], "n_step"),
-        ({"priority_beta": 0.5}, ["priority_beta"], "priority_beta"),
+        ({"epsilon": 0.5}, ["epsilon"], "epsilon"),
         ({"dueling": True}, ["network", "dueling"], "network"),
     ],
 )

@@ -206,7 +206,7 @@ class Sized(ks.Agent):
 
 
 class Vast(Usual):
-    learns_from: ks.Replay = ks.Replay(num_envs=4, num_steps=2, capacity=10**10, batch_size=8)
+    learns_from: ks.Replay = ks.Replay(num_envs=4, num_steps=2, capacity=2**31 - 8, batch_size=8)
 
 
 class Fewer(ks.Rollouts):
@@ -273,7 +273,7 @@ class FromHalves(Usual):
         (Adds, r"Adds.update: got \"a state with \['more'\] int32\[\]\"; return one like the one given, without it"),
         (Drops, r"Drops.update: got .*a state without \['deep'\]\['few'\]\[0\] float32\[2\].*; .*, with \['deep'\]"),
         (Sized, r"agent: got 'Sized'; count decides what Python does, .*: make it structure, eqx.field\(static=True\)"),
-        (Vast, r"capacity: got '10000000000 transitions'; they need more than"),
+        (Vast, r"capacity: got '2147483640 transitions'; they need more than"),
         (FromHalves, r"Halves.collect: got 'tuple of 2'; return three things: the state, what is learned from"),
     ],
 )

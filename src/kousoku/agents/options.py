@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import equinox as eqx
-import numpy as np
 
 from ..collectors import COLLECTORS
 from ..core.agent import Agent
@@ -23,16 +22,21 @@ from ..core.dataset import Dataset, DatasetFile
 from ..core.dataset_file import SUFFIX, of_described
 from ..core.errors import ConfigError, check_choice, check_keys, check_number, is_number, nearest
 from ..core.former import FORMERLY, values_before
-from ..nn import NETWORK_CONFIGS
+from ..core.ours import is_ours
+from ..core.plain_number import plain_number
+from ..nn import NETWORK_CONFIGS, PolicyConfig
 from ..ops.schedules import SCHEDULES, Schedule, parse_schedule
 from . import AGENTS
 from .exploration import EXPLORATIONS, Exploration
 from .ids import AgentId
+from .needed_options import lacks
 
 REFUSED_LATER = ("policy", "recurrent")
 """Options that an agent refuses with its reason when it is to begin, as that may depend on the environment."""
 _SCHEDULE = re.compile(r"Schedule|Callable|\bAny\b")
 """What stands in a type whose values may be schedules: its name, what it stands for, or anything."""
+_NUMBER = re.compile(r"\b(int|float|ScalarOrSchedule)\b")
+"""What stands in a type whose values may be numbers."""
 
 
 def make_agent(id: AgentId | str, **options: Any) -> Agent:
@@ -45,12 +49,22 @@ def make_agent(id: AgentId | str, **options: Any) -> Agent:
             as 1e6. Names of other libraries that mean exactly the same are understood ("gamma" is "discount").
 
     Raises:
-        ConfigError: for an unknown id or hyper-parameter (with the nearest name), or a bad value.
+        ConfigError: for an unknown id or hyper-parameter (with the nearest name), a bad value, or one that changes
+            nothing without another option.
 
     Examples:
         >>> make_agent("q_learning", learning_rate=0.5, epsilon=0.2).exploration.epsilon
         0.2
     """
+    agent = _made(id, options)
+    given = in_our_names(options, option_names(id))
+    for name in idle_options(id, given):
+        raise ConfigError(name, given[name], f"it changes nothing without {_lacks(id, name, given)}; give that, too")
+    return agent
+
+
+def _made(id: str, options: Mapping[str, Any]) -> Agent:
+    """Returns an agent with options, also such as change nothing: a folder tells those that it was made with."""
     known, types = AGENTS.options(id), option_types(id)
     given = in_our_names(options, list(types))
     read = {name: _parsed(name, value, types.get(name, inspect.Parameter.empty)) for name, value in given.items()}
@@ -68,6 +82,50 @@ def make_agent(id: AgentId | str, **options: Any) -> Agent:
         raise ConfigError(f"options of {id}", options, str(error)) from error
     _check_used(id, nested, known)
     return agent
+
+
+def idle_options(id: str, options: Mapping[str, Any]) -> list[str]:
+    """Returns those of an agent's options that are not as by default and change nothing, for want of another one.
+
+    Raises:
+        ConfigError: for an unknown id.
+    """
+    types = option_types(id)
+    lacking = [name for name in options if name in types and _lacks(id, name, options) is not None]
+    return [name for name in lacking if _differs(_parsed(name, options[name], types[name]), _usual(id, name))]
+
+
+def beside(id: str, preset: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a preset's options without those that change nothing beside what is given: nobody asked for them."""
+    ours = in_our_names(given, option_names(id))
+    idle = idle_options(id, {**preset, **ours})
+    return {name: value for name, value in preset.items() if name in ours or name not in idle}
+
+
+def _differs(value: Any, usual: Any) -> bool:
+    return _described(value) != _described(usual)
+
+
+def _lacks(id: str, name: str, options: Mapping[str, Any]) -> str | None:
+    """Returns what an option lacks to change something, beside others; None if nothing, or if it is not one of ours."""
+    if not is_ours(AGENTS.factory(id)):
+        return None
+    default = AGENTS.options(id).get("network")
+    network = options.get("network", default and default.default)
+
+    def value_of(other: str) -> Any:
+        usual = _usual(id, other)
+        return options.get(other, getattr(network, other, usual) if isinstance(network, NETWORK_CONFIGS) else usual)
+
+    return lacks(name, value_of, isinstance(network, PolicyConfig))
+
+
+def _usual(id: str, name: str) -> Any:
+    """Returns the default of an agent's option, or of its network's; `...` where there is none."""
+    known = AGENTS.options(id)
+    if name in known:
+        return known[name].default
+    return getattr(known["network"].default, name, ...) if "network" in known else ...
 
 
 def option_names(id: str) -> list[str]:
@@ -198,7 +256,7 @@ def rebuild(config: dict[str, Any]) -> Agent:
     told = values_before(AGENTS.factory(config["id"])) | {name: value for name, value in config.items() if name != "id"}
     own = {name: value for name, value in told.items() if name not in known or _described(known[name].default) != value}
     options = {name: _rebuilt(name, value) for name, value in own.items()}
-    return make_agent(config["id"], **options)
+    return _made(config["id"], options)
 
 
 def with_defaults(value: Any, told: Mapping[str, Any], usual: Any = None) -> Any:
@@ -241,9 +299,17 @@ def _networks(agent: Agent) -> list[Any]:
 
 
 def _parsed(name: str, value: Any, annotation: Any) -> Any:
-    """Returns the schedule of a text, where one may be; a number of Python's for one of NumPy's; all else as it is."""
-    if isinstance(value, np.generic):
-        return value.item()
+    """Returns the schedule of a text, where one may be; a number of Python's for a scalar of NumPy's or JAX's.
+
+    All else is as it is.
+
+    Raises:
+        ConfigError: for an array of several numbers where one is meant.
+    """
+    value = plain_number(value)
+    if getattr(value, "ndim", 0) and _NUMBER.search(str(annotation)) and "tuple" not in str(annotation):
+        several = "" if "int" in str(annotation) else f'; sweep={{"{name}": [...]}} trains several agents'
+        raise ConfigError(name, value, f"use one number{several}")
     scheduled = isinstance(value, str) and may_be_scheduled(annotation) and is_schedule(value)
     return parse_schedule(name, value) if scheduled else value
 
@@ -287,8 +353,13 @@ def _exploration(id: str, choice: Any, options: dict[str, Any], known: Any) -> E
 def _network(id: str, choice: Any, options: dict[str, Any], known: Any) -> Any:
     """Returns the config of a network with some fields replaced; any other builder takes no options."""
     if not isinstance(choice, NETWORK_CONFIGS):
-        check_keys(f"option of {id}", options, known)
-        return choice
+        usual = known["network"].default
+        config = isinstance(usual, NETWORK_CONFIGS)
+        check_keys(f"option of {id}", options, [*known, *(field.name for field in (_fields(usual) if config else ()))])
+        if options and callable(choice):
+            fix = f"it has no {', '.join(options)} to be given; leave that out, or the network"
+            raise ConfigError("network", choice, fix)
+        return choice  # the agent tells of what is no builder at all
     check_keys(f"option of {id}", options, [*known, *(field.name for field in _fields(choice))])
     return dataclasses.replace(choice, **options) if options else choice
 

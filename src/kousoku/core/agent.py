@@ -12,6 +12,8 @@ from .as_text import as_text
 from .collector import Collector
 from .env import Env, EnvSpec
 from .errors import ConfigError
+from .ours import is_ours
+from .plain_number import hold_plain_numbers
 
 
 class Estimate(NamedTuple):
@@ -53,6 +55,10 @@ class Agent(eqx.Module, _Declared):
     """
 
     unused_options: ClassVar[tuple[str, ...]] = ()
+
+    def __check_init__(self) -> None:
+        if is_ours(type(self)):
+            hold_plain_numbers(self)
 
     def __repr__(self) -> str:
         return as_text(self)

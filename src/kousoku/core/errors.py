@@ -13,6 +13,7 @@ import math
 import numbers
 import pickle
 import re
+import sys
 import traceback
 from collections.abc import Callable, Iterable
 from typing import Any, TypeGuard
@@ -21,6 +22,8 @@ from .ours import LIBRARY
 from .own_line import own_lines
 from .synonyms import is_elsewhere, is_word, leading_to, meant
 
+LARGEST_SIZE = 2**31 - 1
+"""The largest count that int32 holds: programs count and index with that."""
 LONGEST_TEXT = 200
 """Characters of what another library's error says that a message has."""
 FEW = 12
@@ -94,7 +97,10 @@ def _is_picklable(value: object) -> bool:
 
 def shorten(value: object, limit: int = 60) -> str:
     """Returns the value as it would be typed, cut to `limit` characters."""
-    text = "nothing" if value is ... else " ".join(repr(value).split())
+    try:
+        text = "nothing" if value is ... else " ".join(repr(value).split())
+    except ValueError:  # of a whole number with more digits than Python writes
+        text = f"{type(value).__name__} of thousands of digits"
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
@@ -170,16 +176,19 @@ def check_number(
     open_low: bool = False,
     open_high: bool = False,
 ) -> None:
-    """Refuses a number outside an interval, a NaN, or a thing that is neither a number nor an array.
+    """Refuses a number outside an interval, a NaN, or a thing that is no number: an array of several, say.
 
-    Where an end is left out, a number that float32 rounds to it is outside, too: programs compute with that. Arrays and
-    tracers pass: their values are not known when a program is traced.
+    Where an end is left out, a number that float32 rounds to it is outside, too: programs compute with that. Tracers
+    pass: their values are not known when a program is traced.
 
     Raises:
         ConfigError: naming the field, the value and the interval.
     """
-    if is_number(value):
-        number = _bounded(value)
+    if _is_traced(value):
+        return
+    held = _held(value)
+    if is_number(held):
+        number = _bounded(held)
         above = number > low if open_low or math.isinf(low) > math.isinf(high) else number >= low
         below = number < high if open_high else number <= high
         ends = [end for end, is_open in ((low, open_low), (high, open_high)) if is_open]
@@ -190,11 +199,26 @@ def check_number(
                 raise ConfigError(field, value, "float32 rounds it to infinity; its largest number is 3.4e38")
             fix = f"float32 rounds it to an end; use a number {interval(low, high, open_low, open_high)} that it keeps"
             raise ConfigError(field, value, fix)
-    elif hasattr(value, "dtype") and not isinstance(value, (str, bytes)):
-        return
     one_sided = math.isinf(high) and not math.isinf(low)  # of which infinity is not outside, to read the words alone
-    kind = "finite number" if one_sided and is_number(value) and _bounded(value) == math.inf else "number"
-    raise ConfigError(field, value, f"use a {kind} {interval(low, high, open_low, open_high)}")
+    kind = "finite number" if one_sided and is_number(held) and _bounded(held) == math.inf else "number"
+    one = "one" if getattr(value, "ndim", 0) else "a"
+    raise ConfigError(field, value, f"use {one} {kind} {interval(low, high, open_low, open_high)}")
+
+
+def _is_traced(value: Any) -> bool:
+    """Returns whether a value is of JAX's and not known before a program runs; without JAX there is none."""
+    jax = sys.modules.get("jax")
+    return jax is not None and isinstance(value, (jax.core.Tracer, jax.ShapeDtypeStruct))
+
+
+def _held(value: Any) -> Any:
+    """Returns the number of Python's that an array of one holds; anything else as it is, such as a random key."""
+    if is_number(value) or getattr(value, "ndim", None) != 0:
+        return value
+    try:
+        return value.item()
+    except (AttributeError, TypeError, NotImplementedError):
+        return value
 
 
 def _bounded(value: Any) -> Any:
@@ -246,9 +270,11 @@ def check_size(field: str, value: Any, *, low: int = 1, high: int | None = None)
     """Returns a count that arrays have for a size; refuses one that is written as a float, which JAX does not take.
 
     Raises:
-        ConfigError: as of `check_count`, and for 8.0.
+        ConfigError: as of `check_count`, for what is above `LARGEST_SIZE`, and for 8.0.
     """
     size = check_count(field, value, low=low, high=high)
+    if size > LARGEST_SIZE:
+        raise ConfigError(field, value, f"use a whole number of at most {LARGEST_SIZE}")
     if not isinstance(value, numbers.Integral):
         raise ConfigError(field, value, f"write {size}")
     return size
@@ -273,6 +299,19 @@ def check_choice(field: str, value: Any, choices: Iterable[str]) -> None:
     close = nearest(value, known, 1) if isinstance(value, str) else []
     hint = f"did you mean {close[0]!r}? " if close else ""
     raise ConfigError(field, value, f"{hint}use one of {', '.join(map(repr, known))}")
+
+
+def as_list(values: Any) -> tuple[Any, ...] | None:
+    """Returns what several values were given as, as a tuple; None for a single text, and for what is no list of any.
+
+    Examples:
+        >>> as_list(["a", "b"]), as_list("ab"), as_list(3)
+        (('a', 'b'), None, None)
+    """
+    try:
+        return None if isinstance(values, str) else tuple(values)
+    except TypeError:  # an array without a dimension has it only when it is read
+        return None
 
 
 def check_keys(field: str, given: Iterable[str], known: Iterable[str], where: str | None = None) -> None:

@@ -17,9 +17,9 @@ import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
 from .as_text import in_a_line
-from .errors import ConfigError, check_count, is_number
+from .errors import LARGEST_SIZE, ConfigError, check_count, is_number
 
-LARGEST = 2**31 - 1
+LARGEST = LARGEST_SIZE
 
 Bound = float | tuple[Any, ...]
 

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ..core.action_mask import only_legal
 from ..core.errors import ConfigError, check_choice, check_flag, check_number, check_size
 from ..core.former import FORMERLY
+from ..core.plain_number import hold_plain_numbers
 from ..core.spaces import Space
 from ..ops.distributions import Categorical, Distribution, MultiCategorical
 from .gaussian import STDS
@@ -83,6 +84,7 @@ class ActorCriticConfig:
     normalise_actions: bool = field(default=True, metadata={FORMERLY: False})
 
     def __post_init__(self) -> None:
+        hold_plain_numbers(self)
         object.__setattr__(self, "hidden", check_sizes("hidden", self.hidden))
         if self.critic_hidden is not None:
             object.__setattr__(self, "critic_hidden", check_sizes("critic_hidden", self.critic_hidden))

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..core.errors import ConfigError, check_choice, check_number, check_size, shorten
+from ..core.plain_number import hold_plain_numbers
 from ..core.spaces import Box, Discrete, Space
 from ..ops.distributions import Categorical, Distribution, Normal, TanhNormal
 from .actors import CategoricalActor, DeterministicActor, NormalActor, SquashedNormalActor
@@ -31,6 +32,9 @@ from .torso import BODIES, body_for
 ACTORS = ("stochastic", "deterministic", "normal")
 CRITIC_OPTIONS = ("critic_hidden", "num_critics", "critic_body", "dropout", "value_gain", *ATOMS_OPTIONS)
 """The fields of `ActorQConfig` that are of critics."""
+
+MOST_CRITICS = 100
+"""Critics at most: a program has the operations of each one, and takes as much longer to trace and to compile."""
 
 BOUNDED = "use finite bounds with low < high"
 """What is advised where actions cannot be learned in the unit box."""
@@ -110,11 +114,12 @@ class ActorQConfig:
     smoothing: float = 0.75
 
     def __post_init__(self) -> None:
+        hold_plain_numbers(self)
         object.__setattr__(self, "hidden", check_sizes("hidden", self.hidden))
         if self.critic_hidden is not None:
             object.__setattr__(self, "critic_hidden", check_sizes("critic_hidden", self.critic_hidden))
         check_activation("activation", self.activation)
-        check_size("num_critics", self.num_critics)
+        check_size("num_critics", self.num_critics, high=MOST_CRITICS)
         check_choice("policy", self.policy, ACTORS)
         check_choice("body", self.body, BODIES)
         check_choice("actor_body", self.actor_body, ACTOR_KINDS)

@@ -11,7 +11,7 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ..core.errors import ConfigError, check_count
+from ..core.errors import ConfigError, check_count, check_size
 from .layers import ACTIVATIONS, Dense, LayerNorm, check_activation
 
 
@@ -82,8 +82,8 @@ def check_sizes(field: str, sizes: Any) -> tuple[int, ...]:
     """Returns widths of layers as a tuple of ints.
 
     Raises:
-        ConfigError: for what is no sequence of whole numbers of at least 1.
+        ConfigError: for what is no sequence of whole numbers of at least 1 that int32 holds.
     """
     if not isinstance(sizes, (tuple, list)):
         raise ConfigError(field, sizes, "use a tuple of whole numbers, such as (64, 64)")
-    return tuple(check_count(f"{field}[{k}]", size) for k, size in enumerate(sizes))
+    return tuple(check_size(f"{field}[{k}]", check_count(f"{field}[{k}]", size)) for k, size in enumerate(sizes))

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..core.errors import ConfigError, check_choice, check_flag, check_number
 from ..core.flat import flat_size
+from ..core.plain_number import hold_plain_numbers
 from ..core.spaces import Box, Discrete, MultiDiscrete, Space
 from .initialise import initialiser
 from .layers import Dense, check_activation
@@ -63,6 +64,7 @@ class PolicyConfig:
     init: str = "orthogonal"
 
     def __post_init__(self) -> None:
+        hold_plain_numbers(self)
         object.__setattr__(self, "hidden", check_sizes("hidden", self.hidden))
         check_activation("activation", self.activation)
         check_flag("bias", self.bias)

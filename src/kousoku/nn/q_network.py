@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from ..core.action_mask import only_legal
 from ..core.errors import ConfigError, check_choice, check_flag, check_number, check_size, shorten
+from ..core.plain_number import hold_plain_numbers
 from ..core.spaces import Discrete, Space
 from .atoms import AtomsHead, DistributionalQNetwork, atoms_of, check_atoms
 from .initialise import initialiser
@@ -97,6 +98,7 @@ class QNetworkConfig:
     recurrent_size: int = 128
 
     def __post_init__(self) -> None:
+        hold_plain_numbers(self)
         for name in ("hidden", "stream_hidden"):
             object.__setattr__(self, name, check_sizes(name, getattr(self, name)))
         check_activation("activation", self.activation)

@@ -127,10 +127,16 @@ def epsilon_greedy_probabilities(q: ActionValues, epsilon: Float[Array, ""] | fl
 
 
 def softmax_probabilities(q: ActionValues, temperature: Float[Array, ""] | float) -> Float[Array, " A"]:
-    """Computes pi(a) = exp(q(a)/T) / sum_b exp(q(b)/T), finite for any finite q."""
+    """Computes pi(a) = exp(q(a)/T) / sum_b exp(q(b)/T), finite for any finite q; see `softmax_logits` for T = 0."""
     return jax.nn.softmax(softmax_logits(q, temperature))
 
 
 def softmax_logits(q: ActionValues, temperature: Float[Array, ""] | float) -> ActionValues:
-    """Computes (q(a) - max_b q(b)) / T: the policy of q / T, but neither overflow nor rounding at the best action."""
-    return (q - jnp.max(q)) / temperature
+    """Computes (q(a) - max_b q(b)) / T: the policy of q / T, but neither overflow nor rounding at the best action.
+
+    Where T is 0, or so small that processors take it for 0, it is the limit: all actions of maximal value are equally
+    likely, all others are not taken.
+    """
+    below = q - jnp.max(q)
+    vanishes = temperature < jnp.finfo(jnp.float32).tiny
+    return jnp.where(vanishes, jnp.where(below < 0, -jnp.inf, below), below / jnp.where(vanishes, 1.0, temperature))

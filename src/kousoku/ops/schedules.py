@@ -12,7 +12,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -20,6 +20,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from ..core.errors import ConfigError, check_count, check_finite, check_number, check_takes, error_line
+from ..core.plain_number import hold_plain_numbers
 from ..core.spaces import LARGEST
 from ..core.typed_number import typed_number
 
@@ -92,6 +93,9 @@ def _percent(text: str) -> float:
 class Schedule(eqx.Module):
     """A function of the step count."""
 
+    def __check_init__(self) -> None:
+        hold_plain_numbers(self)
+
     def in_run(self, steps: int) -> Schedule:
         """Returns the schedule with a share of a run of so many steps as a count; as it is where it has none."""
         share = getattr(self, "steps", None)
@@ -115,6 +119,15 @@ class Between(Schedule):
         check_finite(f"{name}.end", self.end)
         check_steps(f"{name}.steps", self.steps)
 
+    def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
+        start, end = jnp.asarray(self.start, jnp.float32), jnp.asarray(self.end, jnp.float32)
+        number = jnp.clip(self.on_the_way(count), jnp.minimum(start, end), jnp.maximum(start, end))
+        return jnp.where(count >= counted_steps(self.steps), end, number)  # which rounding may pass
+
+    @abstractmethod
+    def on_the_way(self, count: Int[Array, ""]) -> Float[Array, ""]:
+        """Returns the number at a count that is below `steps`."""
+
 
 class Linear(Between):
     """A line from `start` to `end` over `steps`, then constant (`optax.linear_schedule`).
@@ -126,7 +139,7 @@ class Linear(Between):
         Linear(start=1.0, end=0.05, steps=200)
     """
 
-    def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
+    def on_the_way(self, count: Int[Array, ""]) -> Float[Array, ""]:
         import optax
 
         return jnp.asarray(optax.linear_schedule(self.start, self.end, counted_steps(self.steps))(count), jnp.float32)
@@ -145,9 +158,9 @@ class Cosine(Between):
         Loshchilov and Hutter, SGDR: stochastic gradient descent with warm restarts, arXiv:1608.03983, equation 5.
     """
 
-    def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
+    def on_the_way(self, count: Int[Array, ""]) -> Float[Array, ""]:
         done = jnp.minimum(count.astype(jnp.float32) / counted_steps(self.steps), 1.0)
-        share = 0.5 * (1.0 + jnp.cos(jnp.pi * done))  # 1 and 0 at the ends, without an error
+        share = 0.5 * (1.0 + jnp.cos(jnp.pi * done))
         return jnp.asarray(self.start, jnp.float32) * share + jnp.asarray(self.end, jnp.float32) * (1.0 - share)
 
 
@@ -198,9 +211,11 @@ SCHEDULES: dict[str, type[Schedule]] = {
 FORMS = {
     "linear": "linear:START:END:STEPS",
     "cosine": "cosine:START:END:STEPS",
-    "exponential": "exponential:START:RATE:STEPS",
+    "exponential": "exponential:START:RATE:STEPS:END",
     "harmonic": "harmonic:START:STEPS",
 }
+OPTIONAL = {"exponential": "END"}
+"""The last part of a form that may be left out."""
 
 
 def parse_schedule(field: str, text: str) -> float | Schedule:
@@ -211,32 +226,42 @@ def parse_schedule(field: str, text: str) -> float | Schedule:
         ConfigError: for anything else.
     """
     name, *parts = text.split(":")
-    share = parts[-1] if parts and parts[-1].endswith("%") else None
+    names = FORMS.get(name, "").lower().split(":")[1:]
+    if name in OPTIONAL and len(parts) == len(names) - 1:
+        names.pop()
     try:
-        numbers = [float(typed_number(part)) for part in (parts if share is None else parts[:-1])]
         if not parts:
             return float(typed_number(name))
+        given: dict[str, Any] = {
+            what: part if what == "steps" and part.endswith("%") else float(typed_number(part))
+            for what, part in zip(names, parts, strict=True)
+        }
     except ValueError:
-        numbers = []
-    if name not in FORMS or len(numbers) + (share is not None) != FORMS[name].count(":"):
+        given = {}
+    if not given:
         forms = ", ".join(FORMS.values())
-        raise ConfigError(field, text, f"use a number or one of {forms}; STEPS may be a share of the run, such as 20%")
-    steps = numbers.pop() if share is None else share
-    make = cast(Callable[..., Schedule], SCHEDULES[name])
-    return make(*numbers, check_steps(f"{field}: steps", steps))
+        fix = "use a number or one of {}; STEPS may be a share of the run, such as 20%, and {} be left out"
+        raise ConfigError(field, text, fix.format(forms, " ".join(OPTIONAL.values())))
+    given["steps"] = check_steps(f"{field}: steps", given["steps"])
+    return SCHEDULES[name](**given)
 
 
 def schedule_text(schedule: Schedule) -> str | None:
     """Returns a schedule as `parse_schedule` reads it; None of a kind that has no name there.
 
     Examples:
-        >>> schedule_text(Linear(1.0, 0.05, "20%")), schedule_text(Harmonic(0.5, 1000))
-        ('linear:1.0:0.05:20%', 'harmonic:0.5:1000')
+        >>> schedule_text(Linear(1.0, 0.05, "20%")), schedule_text(Exponential(0.5, 0.9, 1000))
+        ('linear:1.0:0.05:20%', 'exponential:0.5:0.9:1000')
+        >>> schedule_text(Exponential(0.5, 0.9, 1000, end=0.1))
+        'exponential:0.5:0.9:1000:0.1'
     """
     name = next((name for name, kind in SCHEDULES.items() if type(schedule) is kind), None)
     if name is None:
         return None
-    return ":".join([name, *(str(getattr(schedule, part.lower())) for part in FORMS[name].split(":")[1:])])
+    parts = [str(getattr(schedule, part)) for part in FORMS[name].lower().split(":")[1:]]
+    if name in OPTIONAL and getattr(schedule, OPTIONAL[name].lower()) == 0.0:
+        parts.pop()
+    return ":".join([name, *parts])
 
 
 def in_run(agent: Any, steps: int) -> Any:
@@ -256,11 +281,23 @@ def check_schedule(field: str, value: Any, **bounds: Any) -> None:
     elif isinstance(value, (Exponential, Harmonic)):
         check_number(f"{field}.start", value.start, **bounds)
         if isinstance(value, Exponential):
-            check_number(f"{field}.end", value.end, high=bounds.get("high", math.inf))
+            _check_end(f"{field}.end", value.end, bounds)
     elif callable(value):
         _check_gives_number(field, value)
     else:
         check_number(field, value, **bounds)
+
+
+def _check_end(field: str, end: Any, bounds: dict[str, Any]) -> None:
+    """Refuses the end of an exponential decay that is outside: it comes to that, to its 0 by default as well.
+
+    Raises:
+        ConfigError: with where an end is given.
+    """
+    try:
+        check_number(field, end, **bounds)
+    except ConfigError as error:
+        raise ConfigError(field, end, f"{error.fix}, as the END of {FORMS['exponential']}") from error
 
 
 def _check_gives_number(field: str, function: Callable[..., Any]) -> None:
@@ -277,6 +314,7 @@ def _check_gives_number(field: str, function: Callable[..., Any]) -> None:
             made = jax.eval_shape(function, jax.ShapeDtypeStruct((), jnp.int32))
     except Exception as error:  # it is others' code
         raise ConfigError(field, name, f"it raises {error_line(error)}; {fix}") from error
-    if getattr(made, "shape", None) != () or not jnp.issubdtype(made.dtype, jnp.number):
+    real = getattr(made, "shape", None) == () and jnp.issubdtype(made.dtype, jnp.number)
+    if not real or jnp.issubdtype(made.dtype, jnp.complexfloating):
         gives = f"{made.dtype}{list(made.shape)}" if hasattr(made, "shape") else type(made).__name__
         raise ConfigError(field, name, f"it gives {gives}; {fix}")

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import os
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -14,7 +14,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..core.errors import ConfigError, check_choice, check_count, check_flag, is_number
+from ..core.errors import ConfigError, as_list, check_choice, check_count, check_flag, is_number
+from ..core.plain_number import in_float
 from ..core.spaces import LARGEST
 from ..ops.schedules import USUAL_STEPS
 from .metrics.loggers import check_loggers
@@ -128,9 +129,9 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         steps = check_count("steps", self.steps, high=MOST_STEPS)
-        every = (
-            -(-steps // USUAL_REPORTS) if self.record_every is None else check_count("record_every", self.record_every)
-        )
+        every = -(-steps // USUAL_REPORTS)
+        if self.record_every is not None:
+            every = check_count("record_every", self.record_every, high=MOST_STEPS)
         object.__setattr__(self, "steps", steps)
         object.__setattr__(self, "record_every", min(every, steps))
         object.__setattr__(self, "seeds", check_seeds(self.seeds))
@@ -139,24 +140,29 @@ class TrainConfig:
         Recording.of(record)
         object.__setattr__(self, "log", check_loggers(self.log))
         check_choice("loop", self.loop, LOOPS)
-        object.__setattr__(self, "eval_episodes", check_count("eval_episodes", self.eval_episodes, low=0))
+        object.__setattr__(self, "eval_episodes", check_count("eval_episodes", self.eval_episodes, low=0, high=LARGEST))
         most = check_count("eval_max_steps", self.eval_max_steps, high=LARGEST)
         object.__setattr__(self, "eval_max_steps", most)
         self._check_cadence()
         if self.init_member is not None:
-            object.__setattr__(self, "init_member", check_count("init_member", self.init_member, low=0))
+            object.__setattr__(self, "init_member", check_count("init_member", self.init_member, low=0, high=LARGEST))
             if self.init_from is None:
                 raise ConfigError("init_member", self.init_member, "give the run that it is of, too: init_from")
         if self.progress is not None:
             check_flag("progress", self.progress)
         check_on_report(self.on_report)
+        if self.command is not None and not isinstance(self.command, str):
+            raise ConfigError("command", self.command, "give the text of a shell command, or leave it out")
+        if not isinstance(self.sweep, Mapping):
+            raise ConfigError("sweep", self.sweep, "give {name: [values]}")
         object.__setattr__(self, "sweep", {name: _listed(name, values) for name, values in self.sweep.items()})
 
     def _check_cadence(self) -> None:
         for name in ("eval_every", "checkpoint_every"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, check_count(name, getattr(self, name)))
-        object.__setattr__(self, "keep_checkpoints", check_count("keep_checkpoints", self.keep_checkpoints, low=0))
+                object.__setattr__(self, name, check_count(name, getattr(self, name), high=MOST_STEPS))
+        kept = check_count("keep_checkpoints", self.keep_checkpoints, low=0, high=LARGEST)
+        object.__setattr__(self, "keep_checkpoints", kept)
         check_flag("stop_on_nan", self.stop_on_nan)
         if self.eval_every is not None and not self.eval_episodes:
             raise ConfigError("eval_every", self.eval_every, "an evaluation needs eval_episodes of at least 1")
@@ -212,7 +218,10 @@ def _listed(name: str, values: Any) -> Sequence[float]:
     listed = [value.item() if getattr(value, "ndim", None) == 0 else value for value in listed]
     if any(hasattr(value, "ndim") for value in listed):
         raise ConfigError(f"sweep[{name!r}]", values, "give a list of numbers, not of arrays")
-    listed = [float(value) if is_number(value) and not isinstance(value, (int, float)) else value for value in listed]
+    listed = [
+        float(value) if is_number(value) and not isinstance(value, (int, float)) else in_float(value)
+        for value in listed
+    ]
     if any(value is None for value in listed):
         raise ConfigError(f"sweep[{name!r}]", None, "sweep numbers alone, and give None a run of its own")
     for value, count in Counter(value for value in listed if isinstance(value, Hashable)).items():
@@ -225,13 +234,17 @@ def _names(field: str, names: Any) -> tuple[str, ...]:
     """Returns a list of names as a tuple.
 
     Raises:
-        ConfigError: for a single name, or what is no list.
+        ConfigError: for a single name, what is no list, or holds what is no name.
     """
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        known = names in RECORDABLE
+    listed = as_list(names)
+    if listed is None:
+        known = isinstance(names, str) and names in RECORDABLE
         fix = f"such as [{names!r}]" if known else f"of {', '.join(map(repr, RECORDABLE))}"
         raise ConfigError(field, names, f"give a list of names, {fix}")
-    return tuple(names)
+    for i, name in enumerate(listed):
+        if not isinstance(name, str):
+            check_choice(f"{field}[{i}]", name, RECORDABLE)
+    return listed
 
 
 def _plain_array(values: Any) -> Any:
@@ -258,7 +271,7 @@ def check_seeds(seeds: Any) -> int | tuple[int, ...]:
     """
     seeds = _plain_array(seeds)
     if not isinstance(seeds, Sequence) or isinstance(seeds, (str, bytes)):
-        return check_count("seeds", seeds)
+        return check_count("seeds", seeds, high=LARGEST)
     if not len(seeds):
         raise ConfigError("seeds", seeds, "give at least one seed")
     checked = tuple(check_count(f"seeds[{i}]", seed, low=0, high=MAX_SEED) for i, seed in enumerate(seeds))

@@ -97,7 +97,7 @@ class ActorQAgent(Agent):
 
     Attributes:
         num_envs: environments that act at once.
-        capacity: transitions that the replay buffer keeps.
+        capacity: transitions that the replay buffer keeps; rounded up to whole rounds of acting.
         batch_size: transitions of one gradient step.
         update_ratio: gradient steps per environment step, 1/512 to 20.
         learning_starts: environment steps before the first gradient step; until then actions are uniformly random.

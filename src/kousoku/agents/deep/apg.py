@@ -28,7 +28,7 @@ from ...ops.advantages import lambda_returns
 from ...ops.normalisation import RunningMoments, no_moments
 from ...ops.schedules import ScalarOrSchedule, check_schedule, counted, value_at
 from .actor_critic import check_own_network, draw, flat_time, is_recurrent, scaled_rewards
-from .epochs import Scalars, run_epochs
+from .epochs import MOST_EPOCHS, Scalars, run_epochs
 from .gradients import apply_gradients, check_learning_rate, init_optimiser
 from .minibatches import divide, minibatch_indices, num_strata
 
@@ -148,8 +148,9 @@ class APG(Agent):
     adam_epsilon: float | Array = 1e-8
 
     def __check_init__(self) -> None:
-        for name in ("num_envs", "num_steps", "critic_epochs", "critic_minibatches"):
+        for name in ("num_envs", "num_steps", "critic_minibatches"):
             check_size(name, getattr(self, name))
+        check_size("critic_epochs", self.critic_epochs, high=MOST_EPOCHS)
         check_builder(self.network, "an ActorCriticConfig", "a network")
         for name in ("learning_rate", "critic_learning_rate"):
             check_learning_rate(name, getattr(self, name))

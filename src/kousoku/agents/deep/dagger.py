@@ -62,7 +62,7 @@ class DAgger(Agent):
 
     Attributes:
         num_envs: environments that act at once.
-        capacity: how many of the last steps are kept.
+        capacity: how many of the last steps are kept; rounded up to whole rounds of acting.
         batch_size: steps of one gradient step.
         update_ratio: gradient steps per environment step, 1/512 to 20.
         learning_starts: environment steps before the first gradient step.

@@ -68,7 +68,7 @@ class DQN(Agent):
     Attributes:
         num_envs: environments that act at once.
         num_steps: steps of each environment between two rounds of learning.
-        capacity: transitions that the replay buffer keeps.
+        capacity: transitions that the replay buffer keeps; rounded up to whole rounds of acting.
         batch_size: transitions of one gradient step.
         gradient_steps: gradient steps of one round of learning.
         update_ratio: gradient steps per environment step, 1/512 to 20: in the place of `num_steps` and

@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Key, PRNGKeyArray
 from ...compiler import on_arrays
 from ...ops.across import mean_over
 
+MOST_EPOCHS = 1000
 Scalars = dict[str, Float[Array, ""]]
 Step = Callable[[Any, Any], tuple[Any, Scalars]]
 Batches = Callable[[PRNGKeyArray], Any]

@@ -27,11 +27,9 @@ from .actor_critic import (
     flat_time,
     is_recurrent,
 )
-from .epochs import Scalars, run_epochs
+from .epochs import MOST_EPOCHS, Scalars, run_epochs
 from .gradients import apply_gradients, gradient_of
 from .minibatches import divide, minibatch_indices, num_strata, take_minibatch
-
-MOST_EPOCHS = 1000
 
 
 class PPO(ActorCriticAgent):

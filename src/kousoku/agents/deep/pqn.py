@@ -25,10 +25,9 @@ from ...ops.schedules import Linear, ScalarOrSchedule, counted, value_at
 from ...ops.td_targets import action_value
 from ...ops.trees import select
 from .actor_critic import flat_time, is_recurrent
-from .epochs import Scalars, run_epochs
+from .epochs import MOST_EPOCHS, Scalars, run_epochs
 from .gradients import apply_gradients, gradient_of, init_optimiser
 from .minibatches import divide, minibatch_indices, num_strata, take_minibatch
-from .ppo import MOST_EPOCHS
 from .q_values import build_q_network, check_q_settings, choose
 
 

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...core.errors import ConfigError, check_choice, check_number, check_size, error_text
+from ...core.plain_number import plain_number
 from ...core.promotion import their_promotion
 from .strategy import EvolutionState, EvolutionStrategy, Scalars, parameters
 
@@ -28,10 +29,10 @@ MOST = 200
 
 
 def _pairs(given: Any) -> Any:
-    """Returns pairs as tuples, also where they are lists, as JSON has them; anything else as it is."""
+    """Returns pairs as tuples of what is Python's own, also where they are lists, as JSON has them; else as it is."""
     if not isinstance(given, (list, tuple)) or not all(isinstance(each, (list, tuple)) for each in given):
         return given
-    return tuple(tuple(each) for each in given)
+    return tuple(tuple(map(plain_number, each)) for each in given)
 
 
 class Evosax(EvolutionStrategy):

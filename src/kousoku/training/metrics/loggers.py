@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...core.errors import ConfigError, check_choice
+from ...core.errors import ConfigError, as_list, check_choice
 from ...core.point_names import point_texts
 from ..io import run_folder
 from ..io.files import json_text
@@ -27,13 +27,14 @@ def check_loggers(names: Sequence[str]) -> tuple[str, ...]:
     Raises:
         ConfigError: for another name, or the same one twice.
     """
-    if isinstance(names, str):
+    listed = as_list(names)
+    if listed is None:
         raise ConfigError("log", names, f"give a list with any of {', '.join(MODULES)}")
-    for name in names:
+    for name in listed:
         check_choice("log", name, MODULES)
-    if len(set(names)) < len(names):
+    if len(set(listed)) < len(listed):
         raise ConfigError("log", names, f"give a list with any of {', '.join(MODULES)}, each once")
-    return tuple(names)
+    return listed
 
 
 def check_installed(names: Sequence[str], out: str | os.PathLike[str] | None) -> None:
