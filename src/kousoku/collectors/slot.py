@@ -79,7 +79,8 @@ def take_step(
     env_state, timestep = env.step(key, slot.env_state, action)
     length = counted(slot.episode_step)
     episode_return, rest = add(slot.episode_return, slot.return_rest, timestep.reward)
-    truncated = timestep.truncated if env.time_limit is None else timestep.truncated | (length >= env.time_limit)
+    truncated = timestep.truncated
+    truncated = truncated if env.time_limit is None else truncated | env.is_out_of_time(env_state, length)
     ended = timestep.terminated | truncated
     transition = Transition(
         slot.obs, action, timestep.reward, timestep.terminated, truncated, timestep.obs, timestep.info

@@ -10,7 +10,7 @@ import jax
 import jax.core
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
 from .as_text import in_a_line
 from .errors import ConfigError
@@ -117,6 +117,18 @@ class Env(eqx.Module, _Declared):
         """
         del state
         return self
+
+    def is_out_of_time(self, state: Any, steps: Int[Array, ""]) -> Bool[Array, ""]:
+        """Returns whether the clock of an episode has run out: by itself, once it has as many steps as the time limit.
+
+        A wrapper that takes fewer steps inside than a step of its own may stand for says otherwise.
+
+        Args:
+            state: after the last step.
+            steps: that the episode has.
+        """
+        del state
+        return jnp.array(False) if self.time_limit is None else steps >= self.time_limit
 
     @property
     def records_info(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Array, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
 from .as_text import in_a_line
 from .env import Env
@@ -87,6 +87,12 @@ class Wrapper(Env):
         """Returns the wrapper around the environment inside as that is in a state."""
         inside = self.env.world_at(None if state is None else self.inner_state(state))
         return self if inside is self.env else dataclasses.replace(self, env=inside)
+
+    def is_out_of_time(self, state: Any, steps: Int[Array, ""]) -> Bool[Array, ""]:
+        """Returns whether the clock has run out: that of the environment inside, where the time limit is its own."""
+        if type(self).time_limit is not Wrapper.time_limit:
+            return super().is_out_of_time(state, steps)
+        return self.env.is_out_of_time(self.inner_state(state), steps)
 
     def inner_state(self, state: Any) -> Any:
         """Returns the state of the environment inside; also of stacked states."""

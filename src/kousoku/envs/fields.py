@@ -8,6 +8,7 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from ..core import spaces
@@ -50,9 +51,42 @@ def _structural(name: str, what: str, low: float, high: float, open_low: bool, v
     return float(value)
 
 
+def known_number(name: str, value: Any, what: str, *, low: float, high: float) -> float:
+    """Returns a number as a float, of an array the one that it holds.
+
+    Args:
+        name: of the field.
+        value: the number.
+        what: says in a message why it is structure.
+        low, high: the interval.
+
+    Raises:
+        ConfigError: for a number outside, an array of several, or one that no program knows before it runs.
+    """
+    check_number(name, value, low=low, high=high)
+    try:
+        return float(value)
+    except TypeError as error:  # of JAX's, for what it traces
+        raise ConfigError(name, value, f"use a number that is no traced array: {what}, which is structure") from error
+
+
 def _number(name: str, low: float, high: float, open_low: bool, value: Any) -> Any:
     check_number(name, value, low=low, high=high, open_low=open_low)
-    return float(value) if is_number(value) else jnp.asarray(value, jnp.float32)
+    return one_number(name, value)
+
+
+def one_number(name: str, value: Any) -> Number:
+    """Returns a number that has been checked as a float, or a float32 scalar where it is an array, traced or not.
+
+    Raises:
+        ConfigError: for an array with axes: environments side by side are made by `jax.vmap`.
+    """
+    if is_number(value):
+        return float(value)
+    if np.ndim(value):
+        fix = "use one number; `jax.vmap` makes an environment of each, and a sweep trains on them"
+        raise ConfigError(name, f"an array {list(np.shape(value))}", fix)
+    return jnp.asarray(value, jnp.float32)
 
 
 def flag(name: str, default: bool) -> Any:

@@ -11,20 +11,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ...core.errors import ConfigError, check_number, is_number
+from ...core.errors import ConfigError, check_number
 from ...core.model import TabularModel
 from ...core.panel import Panel
 from ...core.spaces import Box
 from ...core.timestep import Timestep
 from ...core.wrapper import Wrapper
-from ..fields import Number
+from ..fields import Number, one_number
 from .base import box_of, model_of, panels_of
 
 
 def _end(name: str) -> Any:
     def converted(value: Any) -> Number:
         check_number(name, value)
-        return float(value) if is_number(value) else jnp.asarray(value, jnp.float32)
+        return one_number(name, value)
 
     return eqx.field(converter=converted)
 

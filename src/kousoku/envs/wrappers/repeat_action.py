@@ -12,12 +12,12 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
 from ...core.action_mask import counts_of, is_legal, legal_actions
 from ...core.env import Env
-from ...core.errors import check_count, check_number, is_number
+from ...core.errors import check_count, check_number
 from ...core.spaces import Dict, Space
 from ...core.timestep import Timestep
 from ...core.wrapper import Wrapper
 from ...ops.trees import select
-from ..fields import Number
+from ..fields import Number, one_number
 
 MOST = 1 << 16
 
@@ -28,10 +28,12 @@ class RepeatActionState(eqx.Module):
     Attributes:
         env_state: of the environment inside.
         steps: that were taken in this episode; None where a time limit needs no clock.
+        ended_early: whether the episode ended before the last of the newest action's steps; None without a time limit.
     """
 
     env_state: Any
     steps: Int[Array, ""] | None
+    ended_early: Bool[Array, ""] | None = None
 
 
 class RepeatAction(Wrapper):
@@ -39,7 +41,8 @@ class RepeatAction(Wrapper):
 
     The rewards are summed, and what is seen is the last observation. An episode that ends on the way ends at that very
     step. A time limit of the environment inside counts its own steps: the last action is repeated only as often as the
-    limit leaves steps. Where nobody ends the episode there, actions after the limit are repeated as before it.
+    limit leaves steps. Where nobody ends the episode there, actions after the limit are repeated as before it. An
+    episode that terminates in the last action that the limit allows, before that action's last step, is not truncated.
 
     Where the newest `action_mask` forbids an action it is not repeated: the agent chooses again. The limit stays at as
     many actions, which are fewer steps of the environment inside then.
@@ -89,10 +92,19 @@ class RepeatAction(Wrapper):
         keys = jax.random.split(key, self.num_repeats)
         now = self.env.step(keys[0], state.env_state, action)
         steps = None if state.steps is None else state.steps + 1
+        early = None if state.ended_early is None else jnp.array(False)
         if self.num_repeats > 1:
-            (now, steps), _ = jax.lax.scan(partial(self._again, action), (now, steps), keys[1:])
+            (now, steps, early), _ = jax.lax.scan(partial(self._again, action), (now, steps, early), keys[1:])
         env_state, timestep = now
-        return RepeatActionState(env_state, steps), timestep
+        return RepeatActionState(env_state, steps, early), timestep
+
+    def is_out_of_time(self, state: RepeatActionState, steps: Int[Array, ""]) -> Bool[Array, ""]:
+        """Returns whether the clock has run out: at the limit, unless the episode ended before that action's end."""
+        limit, inside = self.time_limit, self.env.time_limit
+        if limit is None or inside is None:
+            return jnp.array(False)
+        out = (steps >= limit) & self.env.is_out_of_time(state.env_state, jnp.int32(inside))
+        return out if state.ended_early is None else out & ~state.ended_early
 
     def inner_state(self, state: RepeatActionState) -> Any:
         """Returns the state of the environment inside; also of stacked states."""
@@ -101,23 +113,26 @@ class RepeatAction(Wrapper):
     def _begun(self, result: tuple[Any, Timestep]) -> tuple[RepeatActionState, Timestep]:
         inside = self.env.time_limit
         steps = None if inside is None or inside % self.num_repeats == 0 else jnp.int32(0)
-        return RepeatActionState(result[0], steps), result[1]
+        early = None if inside is None or self.num_repeats == 1 else jnp.array(False)
+        return RepeatActionState(result[0], steps, early), result[1]
 
     def _again(self, action: PyTree[Array], carry: Any, key: PRNGKeyArray) -> tuple[Any, None]:
         """Takes one step more, if the episode goes on, and adds its reward."""
-        (env_state, before), steps = carry
+        (env_state, before), steps, early = carry
         env_state, after = self.env.step(key, env_state, action)
         reward = before.reward + after.reward
         taken = env_state, Timestep(after.obs, reward, after.terminated, after.truncated, after.info)
-        over = self._is_over(before, steps)
+        ended, at_limit = before.terminated | before.truncated, self._is_at_limit(steps)
+        over = ended if at_limit is None else ended | at_limit
+        early = None if early is None else ended if at_limit is None else ended & ~at_limit
         allowed = _is_allowed(self.env, _legal(self.env, before), action)
         over = over if allowed is None else over | ~allowed
         counted = None if steps is None else steps + jnp.where(over, 0, 1)
-        return (select(over, carry[0], taken), counted), None
+        return (select(over, carry[0], taken), counted, early), None
 
-    def _is_over(self, timestep: Timestep, steps: Int[Array, ""] | None) -> Bool[Array, ""]:
-        ended = timestep.terminated | timestep.truncated
-        return ended if steps is None or self.env.time_limit is None else ended | (steps == self.env.time_limit)
+    def _is_at_limit(self, steps: Int[Array, ""] | None) -> Bool[Array, ""] | None:
+        """Returns whether the limit leaves no step; None where it has no clock."""
+        return None if steps is None or self.env.time_limit is None else steps == self.env.time_limit
 
 
 class StickyActionState(eqx.Module):
@@ -140,7 +155,7 @@ class StickyActionState(eqx.Module):
 
 def _probability(value: Any) -> Number:
     check_number("repeat_action_probability", value, low=0, high=1, open_high=True)
-    return float(value) if is_number(value) else jnp.asarray(value, jnp.float32)
+    return one_number("repeat_action_probability", value)
 
 
 def _duration(value: Any) -> tuple[int, int]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import equinox as eqx
+from jaxtyping import Array, Bool, Int
 
 from ...core.errors import check_count
 from ...core.model import TabularModel
@@ -35,6 +37,10 @@ class TimeLimit(Wrapper):
         """Steps after which an episode is truncated."""
         inside = self.env.time_limit
         return self.max_episode_steps if inside is None else min(inside, self.max_episode_steps)
+
+    def is_out_of_time(self, state: Any, steps: Int[Array, ""]) -> Bool[Array, ""]:
+        """Returns whether this clock has run out, or that of the environment inside."""
+        return (steps >= self.max_episode_steps) | self.env.is_out_of_time(self.inner_state(state), steps)
 
     def model(self) -> TabularModel:
         """Returns the exact model of the environment inside: it has no clock."""
