@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from fresh_process import refusals
+from fresh_process import refusals, without_types_checked
 
 import kousoku as ks
 
@@ -193,3 +193,51 @@ def test_values_of_another_kind_are_refused_as_well_where_nothing_checks_types()
     for start, message in messages.items():
         assert message.startswith(start), message
         assert "\n" not in message
+
+
+NUMBERS = "step_reward", "goal_reward", "pit_reward", "cliff_reward", "bump_reward", "slip"
+ARRAYS = "import jax, jax.numpy as jnp, numpy as np, kousoku as ks; OK, TWO = 'S.G', np.array([0.25, 0.5])"
+
+
+def test_arrays_and_bytes_where_numbers_and_lists_belong():
+    two = "array([0.25, 0.5 ])"
+    calls = {f"{name}: got {two}; use one number in": f"ks.gridworld(OK, {name}=TWO)" for name in NUMBERS} | {
+        "slip: got b'x'; use a number in [0, 1]": "ks.gridworld(OK, slip=b'x')",
+        "slip: got VmapTracer": "jax.vmap(lambda slip: ks.gridworld(OK, slip=slip))(jnp.ones(2))",
+        "moves: got array([4, 8]); use 4 or 8": "ks.gridworld(OK, moves=np.array([4, 8]))",
+        "moves: got Array(4, dtype=int32); use 4 or 8": "ks.gridworld(OK, moves=jnp.int32(4))",
+        f"teleports: got {two}; use a dict {{(row": "ks.gridworld(OK, teleports=TWO)",
+        f"teleports[(0, 0)] reward: got {two}; use": "ks.gridworld(OK, teleports={(0, 0): ((0, 1), TWO)})",
+        f"teleports[(0, 0)]: got ({two}, 1.0); use": "ks.gridworld(OK, teleports={(0, 0): (TWO, 1.0)})",
+        "wind: got Array(1., dtype=float32); give one": "ks.gridworld(OK, wind=jnp.float32(1))",
+        "wind: got np.float32(1.0); give one": "ks.gridworld(OK, wind=np.float32(1))",
+        "wind: got b'123'; give one number": "ks.gridworld(OK, wind=b'123')",
+        "wind: got {0, 1, 2}; give one number": "ks.gridworld(OK, wind={0, 1, 2})",
+        f"wind[0]: got {two}; use one number in": "ks.gridworld(OK, wind=[TWO] * 3)",
+        "change_at: got Array(2, dtype=int32); give a list": "ks.gridworld(OK, change_at=jnp.int32(2))",
+        "change_at: got b'x'; give a list of steps": "ks.gridworld(OK, change_at=b'x')",
+        f"change_at[0]: got {two}; use a whole number": "ks.gridworld(OK, change_at=[TWO])",
+        "map: got array('S', dtype='<U1'); give a": "ks.gridworld(np.array('S'))",
+        "map: got '1 maps'; give 2": "ks.gridworld(np.array('S'), change_at=(5,))",
+        "map: got array(['S.G'], dtype='<U3'); give a": "ks.gridworld(np.array(['S.G']))",
+        "map: got b'S.G'; give a": "ks.gridworld(b'S.G')",
+    }
+    for start, message in refusals(calls, ARRAYS).items():
+        assert message.startswith(start), message
+        assert "\n" not in message
+
+
+def test_arrays_of_one_number_and_lists_that_are_arrays_are_taken():
+    script = f"""
+import json
+{ARRAYS}
+def rules(number, array):
+    options = dict.fromkeys({NUMBERS}, number) | {{"teleports": {{(0, 1): ((0, 0), number)}}}}
+    made = ks.gridworld((OK, OK), wind=array([0, 1, 0]), change_at=np.array([5]), continuing=True, **options)
+    return repr(made.rules), made.change_at.tolist()
+numbers = np.float32(0.5), np.array(0.5), jnp.float32(0.5)
+print(json.dumps([rules(0.5, tuple), [rules(number, array) for number in numbers for array in (np.array, jnp.array)]]))
+"""
+    plain, made = without_types_checked(script)
+    assert plain[1] == [5]
+    assert made == [plain] * 6

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 
 import equinox as eqx
 import jax
@@ -11,17 +10,18 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ...core.env import Env
-from ...core.errors import check_count
 from ...core.scene import Scene
 from ...core.spaces import Box
 from ...core.timestep import Timestep
 from ...ops.exploration import unit_interval
 from ...ops.trees import select
 from ..divergence import has_diverged
-from ..fields import Number, action_bound, bound, flag, limit, number, positive
+from ..fields import Number, action_bound, bound, count, flag, limit, number, positive
 from ..timesteps import first_timestep, never
 from .motion import bounce, move
 from .picture import balls_scene
+
+MOST_BALLS = 1 << 20
 
 Coordinates = Float[Array, " n"]
 
@@ -96,7 +96,7 @@ class Balls(Env):
         ([1.0, 1.999, 0.005, -0.1], -1.0)
     """
 
-    n: int = eqx.field(static=True, default=100, converter=partial(check_count, "n"))
+    n: int = count("n", 100, high=MOST_BALLS)
     gravity: Number = number("gravity", 9.81)
     width: Number = positive("width", 4.0)
     height: Number = positive("height", 3.0)

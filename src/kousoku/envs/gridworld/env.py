@@ -12,20 +12,21 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ...core.env import Env
-from ...core.errors import ConfigError, check_choice, check_count, check_flag, check_number
+from ...core.errors import ConfigError, check_choice, check_count, check_flag, is_number
 from ...core.model import TabularModel
 from ...core.panel import Panel
 from ...core.scene import Scene
 from ...core.spaces import LARGEST, Discrete, Space
 from ...core.timestep import Timestep
-from ..fields import check_limit
+from ..fields import check_limit, known_number
 from ..finite import OutcomeTable
 from .draw import grid_panel, grid_scene
 from .dynamics import Rules, action_moves, build_model, check_ways
-from .layout import CLIFF, WALL, GridLayout, Map, check_layout, check_wind, parse_layout
+from .layout import CLIFF, WALL, GridLayout, Map, check_layout, check_wind, is_list, parse_layout
 from .observe import OBSERVATIONS, channels, observation_space, observe
 
 LARGEST_REWARD = 1e30
+IN_TABLES = "the world's tables are made of it"
 
 
 class GridState(eqx.Module):
@@ -194,7 +195,7 @@ def gridworld(
         (1, -1.0)
     """
     check_choice("observation", observation, OBSERVATIONS)
-    if moves not in (4, 8):
+    if not is_number(moves) or moves not in (4, 8):
         raise ConfigError("moves", moves, "use 4 or 8")
     for name, flag in (("stay", stay), ("continuing", continuing)):
         check_flag(name, flag)
@@ -207,16 +208,15 @@ def gridworld(
         "cliff_reward": cliff_reward,
         "bump_reward": bump_reward,
     }
-    for name, value in rewards.items():
-        check_number(name, value, low=-LARGEST_REWARD, high=LARGEST_REWARD)
-    check_number("slip", slip, low=0, high=1)
+    rewards = {name: _known_reward(name, value) for name, value in rewards.items()}
+    slip = known_number("slip", slip, IN_TABLES, low=0.0, high=1.0)
     limit = check_limit(time_limit)
     rules = Rules(
         moves=action_moves(moves, stay),
         wind=check_wind("wind", wind, layouts[0].width),
-        slip=float(slip),
-        teleports=_check_teleports(teleports or {}, layouts),
-        **{name: float(value) for name, value in rewards.items()},
+        slip=slip,
+        teleports=_check_teleports({} if teleports is None else teleports, layouts),
+        **rewards,
     )
     models = _checked_models(layouts, rules, continuing)
     return GridWorld(
@@ -249,8 +249,8 @@ def _checked_models(layouts: tuple[GridLayout, ...], rules: Rules, continuing: b
 
 
 def _parse_layouts(map: Any, change_at: Sequence[int]) -> tuple[GridLayout, ...]:
-    several = isinstance(map, (Sequence, np.ndarray)) and not isinstance(map, str)
-    if isinstance(change_at, str) or not hasattr(change_at, "__len__"):
+    several = is_list(map)
+    if not is_list(change_at):
         raise ConfigError("change_at", change_at, "give a list of steps, such as (1000,)")
     if not len(change_at):
         if several and any(isinstance(row, str) and "\n" in row for row in map):
@@ -281,9 +281,13 @@ def _check_teleports(
         if not isinstance(gateway, Sequence) or len(gateway) != 2 or not isinstance(gateway[0], Sequence):
             raise ConfigError(f"teleports[{here}]", gateway, "use ((row, column), reward)")
         there, reward = gateway
-        check_number(f"teleports[{here}] reward", reward, low=-LARGEST_REWARD, high=LARGEST_REWARD)
-        checked.append((_open_cell(here, layouts), _open_cell(there, layouts), float(reward)))
+        reward = _known_reward(f"teleports[{here}] reward", reward)
+        checked.append((_open_cell(here, layouts), _open_cell(there, layouts), reward))
     return tuple(checked)
+
+
+def _known_reward(name: str, value: Any) -> float:
+    return known_number(name, value, IN_TABLES, low=-LARGEST_REWARD, high=LARGEST_REWARD)
 
 
 def _open_cell(cell: Any, layouts: tuple[GridLayout, ...]) -> tuple[int, int]:

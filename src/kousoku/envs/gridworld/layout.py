@@ -113,7 +113,7 @@ def check_wind(field: str, wind: Sequence[float], width: int) -> tuple[int, ...]
     Raises:
         ConfigError: if there is not one whole number for each column.
     """
-    if isinstance(wind, str) or not hasattr(wind, "__len__"):
+    if not is_list(wind):
         raise ConfigError(field, wind, f"give one number for each of the {width} columns")
     if len(wind) == 0:
         return (0,) * width
@@ -124,6 +124,16 @@ def check_wind(field: str, wind: Sequence[float], width: int) -> tuple[int, ...]
         if strength % 1 != 0:
             raise ConfigError(f"{field}[{column}]", strength, "use a whole number of cells, positive upwards")
     return tuple(int(strength) for strength in wind)
+
+
+def is_list(value: object) -> bool:
+    """Returns whether something holds values in an order: a list, a tuple or an array with axes, and no text.
+
+    Examples:
+        >>> is_list((0, 1)), is_list(np.zeros(2)), is_list(np.zeros(())), is_list("01"), is_list({0, 1})
+        (True, True, False, False, False)
+    """
+    return bool(getattr(value, "shape", ())) or (isinstance(value, Sequence) and not isinstance(value, (str, bytes)))
 
 
 def _check_even(field: str, grid: Map, rows: list[str]) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import equinox as eqx
 
-from ...core.errors import ConfigError, check_choice, check_count, check_number, is_number
+from ...core.errors import ConfigError, check_choice, check_count, check_number
 from ...physics import Model
-from ..fields import Number, check_order, flag, limit, number
+from ..fields import Number, check_order, flag, limit, number, one_number
 from .files import as_text
 
 __all__ = ["Number", "Span", "body", "file", "flag", "frames", "limit", "number", "span"]
@@ -25,7 +25,7 @@ def file(default: str) -> Any:
 
 def frames(default: int) -> Any:
     """Makes a field for the time steps of the physics that a step lasts."""
-    return eqx.field(static=True, default=default, converter=partial(check_count, "frame_skip"))
+    return eqx.field(static=True, default=default, converter=partial(check_count, "frame_skip", high=1 << 16))
 
 
 def span(name: str, default: tuple[float, float], *, low: float = -math.inf) -> Any:
@@ -38,7 +38,7 @@ def _span(name: str, least: float, value: Any) -> Span:
         raise ConfigError(name, value, "give two numbers, the lower first")
     for i, end in enumerate(value):
         check_number(f"{name}[{i}]", end, low=least)
-    low, high = (float(end) if is_number(end) else end for end in value)
+    low, high = (one_number(f"{name}[{i}]", end) for i, end in enumerate(value))
     check_order(f"{name}[0]", low, f"{name}[1]", high)
     return low, high
 
