@@ -129,6 +129,54 @@ def test_one_that_ends_the_program_is_one_that_fails(workers):
         stepped(Closed, workers)
 
 
+def raised_by(error):
+    """A class of environments that raise an error in a step, or at the beginning of the second episode."""
+
+    class Own(Loose):
+        episodes = 0
+
+        def reset(self, *, seed=None, options=None):
+            self.episodes += 1
+            if self.episodes > 1:
+                raise error
+            return self.first, {}
+
+        def step(self, action):
+            if not self.told[2]:
+                raise error
+            return self.told
+
+    return Own
+
+
+@pytest.mark.parametrize("ends", [False, True])
+@pytest.mark.parametrize("error", [ks.ConfigError("speed", 3, "use 2"), ks.EnvError("no wind"), ValueError("no wind")])
+def test_errors_of_ours_that_it_raises_itself_are_its_own(error, ends):
+    with pytest.raises(ks.EnvError) as caught:
+        stepped(lambda: raised_by(error)(terminated=ends))
+    assert str(caught.value) == f"environment Own raised {type(error).__name__}: {error}"
+
+
+def test_an_error_of_a_worker_names_its_environment_once():
+    with pytest.raises(ks.EnvError, match=r"^environment Own raised EnvError: no wind$"):
+        stepped(raised_by(ks.EnvError("no wind")), workers=1)
+
+
+def test_what_was_learned_is_kept_where_it_raises_an_error_of_ours(tmp_path):
+    class Soon(Loose):
+        steps = 0
+
+        def step(self, action):
+            Soon.steps += 1
+            if Soon.steps > 60:
+                raise ks.ConfigError("speed", 3, "use 2")
+            return self.told
+
+    with pytest.raises(ks.EnvError, match="environment Soon raised ConfigError: speed: got 3; use 2"):
+        ks.train("q_learning", ks.from_gymnasium(Soon), steps=400, out=str(tmp_path / "run"))
+    assert ks.load(tmp_path / "run").record.facts["steps"] == 60
+
+
 @pytest.mark.parametrize("workers", [0, 1])
 def test_an_iterator_of_its_own_that_has_come_to_its_end_is_told(workers):
     """A generator that a StopIteration leaves would let it out as it is."""

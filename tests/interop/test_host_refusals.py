@@ -51,6 +51,7 @@ class ManyInOne(gymnasium.vector.VectorEnv, gymnasium.Env):
         (3, "give a gymnasium.Env, a function that makes one"),
         (lambda: 3, "the function has to return a gymnasium.Env"),
         (lambda: 1 / 0, "it cannot be made: division by zero"),
+        (lambda: sys.exit(3), "it cannot be made: it called sys.exit(3)"),
         (lambda: SyncVectorEnv([Counter]), "the function has to return a gymnasium.Env; give a vector itself"),
         (lambda: ManyInOne(), "the function has to return a gymnasium.Env; give a vector itself"),
         (lambda: gymnasium.Wrapper(ManyInOne()), "the function has to return a gymnasium.Env; give a vector itself"),
@@ -76,6 +77,25 @@ class BareVector(gymnasium.vector.VectorEnv):
         vars(self).update(told)
 
 
+class Leaves(gymnasium.Env):
+    """Ends the program where it is asked for a space, closed or copied."""
+
+    action_space = Discrete(2)
+
+    def __init__(self, at="space"):
+        self.at = at
+
+    @property
+    def observation_space(self):
+        return sys.exit("no display") if self.at == "space" else DONE
+
+    def close(self):
+        sys.exit(4)
+
+    def __deepcopy__(self, memo):
+        sys.exit(5)
+
+
 class Broken(gymnasium.Env):
     """Fails where it is asked for a space."""
 
@@ -95,6 +115,12 @@ SEEN, DONE = Box(-1, 1, (2,)), Discrete(2)
         (lambda: Bare(observation_space=SEEN), "it has no action_space; set"),
         (Bare(observation_space=None, action_space=DONE), "it has no observation_space; set"),
         (gymnasium.Wrapper(Bare(observation_space=SEEN)), "it has no action_space; set"),
+        (Leaves, "env: got 'Leaves'; it cannot be asked for its observation_space: it called sys.exit('no display')"),
+        (lambda: Leaves("close"), "it cannot be closed: it called sys.exit(4)"),
+        (
+            Leaves("copy"),
+            "env: got 'Leaves'; every slot needs a copy, which it does not allow (SystemExit); give a func",
+        ),
         (Broken, "env: got 'Broken'; it cannot be asked for its observation_space: 'not yet'"),
         (BareVector(), "env: got 'BareVector'; it has no single_observation_space; set"),
         (BareVector(single_observation_space=SEEN), "it has no single_action_space; set"),

@@ -49,7 +49,7 @@ class HostSlots:
             EnvError: if it fails.
         """
         self._name = env.name
-        with Telling(self._name):
+        with Telling(self._name, making=True):
             self._vector = env.make_vector(seeds)
         try:
             self.restart()
@@ -116,13 +116,15 @@ class Telling:
     It is no generator, out of which `contextlib` would let a `StopIteration` go as it is.
     """
 
-    def __init__(self, name: str) -> None:
-        """Takes the environment's name."""
-        self._name = name
+    def __init__(self, name: str, making: bool = False) -> None:
+        """Takes the environment's name, and whether it is being made: a ConfigError then says how it may be."""
+        self._name, self._making = name, making
 
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        """Raises EnvError from what is the environment's own: others' code may raise anything."""
-        if isinstance(error, (Exception, SystemExit)) and not isinstance(error, (ConfigError, EnvError)):
+        """Raises EnvError from what is the environment's own: others' code may raise anything, errors of ours too."""
+        told = isinstance(error, EnvError) and str(error).startswith(f"environment {self._name}")
+        told = told or (self._making and isinstance(error, ConfigError))
+        if isinstance(error, (Exception, SystemExit)) and not told:
             raise EnvError(f"environment {self._name} raised {error_line(error)}") from error

@@ -11,12 +11,13 @@ from typing import Any
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
-from ...core.errors import ConfigError, check_count, error_text
+from ...core.errors import ConfigError, check_count
 from ...core.host import HostEnv, HostVector
 from ...envs import ENVS
 from ..libraries import install_command
 from ..out.registration import NAMESPACE
 from .by_id import PIXELS, ById, register_installed
+from .exits import exit_text
 from .from_envpool import is_pool
 from .group import DrawnGroup, EnvGroup
 from .spaces import our_spaces
@@ -211,11 +212,11 @@ def _told(name: str, what: str, function: Callable[[], Any]) -> Any:
         return function()
     except ConfigError:
         raise
-    except Exception as error:  # others' code
-        raise ConfigError("env", name, f"it cannot be {what}: {error_text(error)}{_remedy(name, error)}") from error
+    except (Exception, SystemExit) as error:  # others' code
+        raise ConfigError("env", name, f"it cannot be {what}: {exit_text(error)}{_remedy(name, error)}") from error
 
 
-def _remedy(name: str, error: Exception) -> str:
+def _remedy(name: str, error: BaseException) -> str:
     """Returns what to do where a package is missing: install it, or take our own of that id; "" where none is."""
     install = install_command(error)
     library, _, id = name.partition(":")
@@ -248,7 +249,7 @@ def copier(name: str, env: Any) -> Callable[[], Any]:
     """
     try:
         copy.deepcopy(env)
-    except Exception as error:  # copying runs the environment's code
+    except (Exception, SystemExit) as error:  # copying runs the environment's code
         why = f"every slot needs a copy, which it does not allow ({type(error).__name__})"
         raise ConfigError("env", name, f"{why}; give a function that makes it") from error
     return functools.partial(copy.deepcopy, env)

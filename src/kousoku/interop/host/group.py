@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .exits import exit_text
 from .values import leaves_of, read, single, written
 
 Rows = list[np.ndarray]
@@ -43,7 +44,7 @@ class EnvGroup:
                 self._seeds[slot] = None
                 begun.append(obs)
         except SystemExit as error:
-            raise _failed(error) from error
+            raise RuntimeError(exit_text(error)) from error
         return written(self._observations, begun)
 
     def step(self, actions: Sequence[np.ndarray]) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
@@ -51,7 +52,7 @@ class EnvGroup:
         try:
             said = [env.step(action) for env, action in zip(self._envs, theirs, strict=True)]
         except SystemExit as error:
-            raise _failed(error) from error
+            raise RuntimeError(exit_text(error)) from error
         obs, reward, terminated, truncated, _ = zip(*said, strict=True)
         ends = single("terminated", terminated, bool), single("truncated", truncated, bool)
         return written(self._observations, obs), single("reward", reward, np.float32), *ends
@@ -61,11 +62,6 @@ class EnvGroup:
         with contextlib.ExitStack() as stack:
             for env in reversed(self._envs):  # the stack is emptied from its end
                 stack.callback(env.close)
-
-
-def _failed(error: SystemExit) -> RuntimeError:
-    """Returns the failure of an environment that ends the program, as of a window that was closed."""
-    return RuntimeError(f"it called sys.exit({error.code!r})")
 
 
 class DrawnGroup(EnvGroup):

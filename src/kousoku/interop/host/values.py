@@ -6,11 +6,14 @@ Processes that only step environments import this: it needs no JAX.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
 
+from ...core.errors import shorten
 from ...export.runtime import are_whole, within_32_bits
 from .texts import as_texts, coded, codes_of, is_text, text_of
 
@@ -152,13 +155,17 @@ def told_of(count: int, reward: Any, terminated: Any, truncated: Any) -> tuple[n
     """Returns rewards and ends of V environments that come together as new arrays, float32 and bool [V].
 
     Raises:
-        ValueError: for another shape.
+        ValueError: for another shape, or what is no number.
     """
     named = {"reward": (reward, np.float32), "terminated": (terminated, bool), "truncated": (truncated, bool)}
-    for what, (values, _) in named.items():
+    made = []
+    for what, (values, dtype) in named.items():
         if np.shape(values) != (count,):
             raise ValueError(f"its {what} has the shape {np.shape(values)}, and {(count,)} is needed")
-    return tuple(np.array(values, dtype) for values, dtype in named.values())  # type: ignore[return-value]
+        array = np.asarray(values)
+        _check_told(what, array, dtype)
+        made.append(np.array(array, dtype))
+    return tuple(made)
 
 
 def unbatched(space: Any, leaves: list[Leaf], arrays: Any) -> Any:
@@ -186,9 +193,34 @@ def single(what: str, numbers: Sequence[Any], dtype: Any) -> np.ndarray:
         if array[0].size != 1:
             raise ValueError(f"its {what} has the shape {array.shape[1:]}, and has to be one number")
         array = array.reshape(len(numbers))
-    if array.dtype == object and dtype is not bool and any(number is None for number in numbers):
-        raise ValueError(f"its {what} is None, and has to be a number")
+    _check_told(what, array, dtype)
     return array.astype(dtype, copy=False)
+
+
+def _check_told(what: str, array: np.ndarray, dtype: Any) -> None:
+    """Refuses rewards that are no numbers, and flags that are neither truth values nor numbers.
+
+    Raises:
+        ValueError: with the first such.
+    """
+    wrong = _no_numbers(array)
+    if not wrong and dtype is bool and array.dtype.kind == "f":
+        wrong = array[np.isnan(array)].tolist()
+    if wrong:
+        needed = "True or False" if dtype is bool else "a number"
+        raise ValueError(f"its {what} is {shorten(wrong[0])}, and has to be {needed}")
+
+
+def _no_numbers(array: np.ndarray) -> list[Any]:
+    """Returns what is no number in an array: texts, dates and complex numbers, and objects that hold none."""
+    kind = array.dtype.kind
+    if kind in "biuf" or (kind == "V" and array.dtype.isbuiltin == 2):  # of another package, such as bfloat16
+        return []
+    return array.ravel().tolist() if kind != "O" else [each for each in array.flat if not _is_number(each)]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (Real, Decimal)) or np.asarray(value).dtype.kind in "biuf"
 
 
 def _stacked(leaf: Leaf, values: Sequence[Any]) -> np.ndarray:
@@ -215,8 +247,12 @@ def _ours(leaf: Leaf, theirs: np.ndarray) -> np.ndarray:
     """Returns their numbers in our dtype: indices from 0, other whole numbers as near as 32 bits have them.
 
     Raises:
-        ValueError: for indices outside their space, or fractions.
+        ValueError: for indices outside their space, fractions, or what is no number.
     """
+    if wrong := _no_numbers(theirs):
+        raise ValueError(f"an {leaf.what}{_place(leaf)} has {shorten(wrong[0])}, which is no number")
+    if theirs.dtype.kind == "O":
+        theirs = theirs.astype(np.float64)
     if leaf.count is not None:
         return _indices(leaf, theirs)
     if leaf.space.dtype.kind in "iu" and theirs.dtype != leaf.dtype:
@@ -269,8 +305,11 @@ def read(space: Any, leaves: list[Leaf], arrays: Sequence[np.ndarray]) -> list[A
 
 
 def _theirs(leaf: Leaf, array: np.ndarray) -> np.ndarray:
-    """Returns whole numbers or fractions as their space has them."""
-    return (array if leaf.start is None else array + leaf.start).astype(leaf.space.dtype)
+    """Returns whole numbers or fractions as their space has them, and within it."""
+    theirs = (array if leaf.start is None else array + leaf.start).astype(leaf.space.dtype)
+    if theirs.dtype.kind != "f" or theirs.dtype.itemsize <= array.dtype.itemsize:
+        return theirs
+    return np.clip(theirs, leaf.space.low, leaf.space.high)  # the nearest float32 may lie beyond a bound
 
 
 def _gathered(space: Any, parts: dict[tuple[Any, ...], Any], path: tuple[Any, ...] = ()) -> Any:

@@ -60,7 +60,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
                 group, answer = EnvGroup(pickle.loads(factory), seeds), None
             else:
                 answer = getattr(group, name)(*arguments)
-        except Exception as error:  # the environment is others' code: whoever asked is told
+        except (Exception, SystemExit) as error:  # the environment is others' code: whoever asked is told
             said = (str(error).splitlines() or [""])[0]
             send(answers, (False, f"{type(error).__name__}: {said}"))
         else:
