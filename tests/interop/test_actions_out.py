@@ -141,11 +141,49 @@ def test_fractions_and_booleans_are_no_whole_numbers_of_a_box(entry):
         env.step(np.array([entry, entry]))
 
 
-def test_numbers_of_a_box_of_fractions_are_clipped_and_no_number_stays_none():
+def test_numbers_of_a_box_of_fractions_are_clipped():
     env = ks.to_gymnasium(Paint(ks.Box(-1.0, 2.0, (2,))))
     env.reset(seed=0)
-    for given, wanted in (([-9, 9], [-1, 2]), ([-np.inf, np.inf], [-1, 2]), ([0.5, np.nan], [0.5, np.nan])):
-        assert np.array_equal(env.step(np.array(given))[0], wanted, equal_nan=True)
+    for given, wanted in (([-9, 9], [-1, 2]), ([-np.inf, np.inf], [-1, 2]), ([1e30, -1e30], [2, -1])):
+        assert np.array_equal(env.step(np.array(given))[0], wanted)
+
+
+DOORS = {
+    "one": lambda env: ks.to_gymnasium(env),
+    "vector": lambda env: ks.to_gymnasium_vec(env, 2),
+    "pool": lambda env: ks.to_envpool(env, 2),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("id", ["Pendulum-v1", "MountainCarContinuous-v0"])
+def test_no_number_is_refused_by_its_place_and_the_episode_goes_on(door, id):
+    env = DOORS[door](id)
+    env.reset()
+    place, shape = ("[0]", (1,)) if door == "one" else ("[1, 0]", (2, 1))
+    given = np.zeros(shape, np.float32)
+    given[-1] = np.nan
+    with pytest.raises(ks.ConfigError) as caught:
+        env.step(given)
+    assert str(caught.value) == f"action{place}: got nan; use a number: after NaN all that follows would be NaN"
+    obs, reward, *_ = env.step(np.zeros(shape, np.float32))
+    assert np.isfinite(obs).all()
+    assert np.isfinite(reward).all()
+
+
+def test_no_number_in_a_dict_is_refused_too():
+    env = ks.to_gymnasium(Sheet())
+    env.reset(seed=0)
+    with pytest.raises(ks.ConfigError, match=r"^action: got nan; use a number"):
+        env.step({"ink": np.array([1, 1]), "force": np.nan})
+
+
+def test_no_number_goes_to_environments_that_end_an_episode_with_it():
+    envs = ks.to_gymnasium_vec("Balls-v0", 2, n=1)
+    envs.reset(seed=0)
+    _, reward, terminated, _, info = envs.step(np.array([[0.5], [np.nan]], np.float32))
+    assert (terminated.tolist(), info["diverged"].tolist()) == ([False, True], [False, True])
+    assert (reward[0] < 0, reward[1]) == (True, 0.0)
 
 
 @pytest.mark.parametrize(("bound", "wanted"), [(2.0, 2.0), (math.inf, math.inf)])

@@ -1,5 +1,7 @@
 """Pictures of single states of robots: all that moves is in them, at the start and later."""
 
+import operator
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -184,3 +186,23 @@ def test_every_robot_is_in_the_picture_at_the_start_and_after_random_steps(shot,
             painter.draw(state)
             assert share(shot, followed_frames(shot.trajectory, frames)) <= ROOMY
         state = step(jax.random.key(t), state)
+
+
+@pytest.mark.parametrize(
+    ("env", "name"),
+    [
+        (ks.make("Pendulum-v1"), "theta"),
+        (ks.make("MountainCarContinuous-v0"), "position"),
+        (ks.wrappers.StickyAction(ks.make("CartPole-v1"), 0.5), "env_state.x"),
+        (ks.make("InvertedPendulum-v5"), "physics.qpos"),
+    ],
+)
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_a_state_that_is_not_finite_is_told_in_one_line(env, name, wrong):
+    state = jax.device_get(env.reset(jax.random.key(0))[0])
+    where = operator.attrgetter(name)
+    broken = eqx.tree_at(where, state, np.full_like(where(state), wrong))
+    told = f"{name.removeprefix('env_state.')} of the state: got {wrong}; a state that is not finite cannot be drawn; "
+    with pytest.raises(ks.ConfigError) as caught:
+        StatePainter(env).draw(broken)
+    assert str(caught.value) == told + "reset the environment"

@@ -23,10 +23,12 @@ class ArrayReader:
 
     Args:
         space: the actions'.
+        nan_ends: whether the environment ends an episode at NaN, as what has diverged; if not, `read` refuses it.
     """
 
-    def __init__(self, space: Box | Discrete | MultiDiscrete) -> None:
+    def __init__(self, space: Box | Discrete | MultiDiscrete, nan_ends: bool = False) -> None:
         self._space, self._shape, self._dtype = space, space.shape, space.dtype
+        self._may_be_nan = nan_ends or space.dtype.kind != "f"
         self._fractions = space.dtype.kind == "f"
         self._kinds = "iuf" if self._fractions else "iu"
         self._counts = _counts(space)
@@ -38,7 +40,7 @@ class ArrayReader:
         """Returns actions as NumPy arrays with so many axes before the space's own, in the space's dtype.
 
         Raises:
-            ConfigError: for another shape, fractions where whole numbers belong, or whole numbers outside the space.
+            ConfigError: for another shape, NaN, fractions where whole numbers belong, or whole numbers outside.
         """
         array = as_array(actions)
         if array.shape != (*axes, *self._shape) or array.dtype.kind not in self._kinds:
@@ -48,7 +50,12 @@ class ArrayReader:
         if self._ends is not None and array.dtype != self._dtype:
             array = np.clip(array, *self._ends)
         with np.errstate(over="ignore"):  # what is beyond the dtype's numbers becomes infinite, and is clipped later
-            return np.asarray(array, self._dtype, order="C")
+            read = np.asarray(array, self._dtype, order="C")
+            squares = 0.0 if self._may_be_nan else np.vdot(read, read)  # the quickest look at a few numbers
+        if squares != squares:
+            place = np.argwhere(np.isnan(read))[0].tolist()
+            raise ConfigError(f"action{place or ''}", math.nan, "use a number: after NaN all that follows would be NaN")
+        return read
 
     def in_jax(self, action: Any) -> Any:
         """Returns an action of one environment for a function in JAX: an array or a number as it is, others as arrays.
@@ -100,10 +107,11 @@ class DictReader:
 
     Args:
         space: the actions'.
+        nan_ends: as of `ArrayReader`.
     """
 
-    def __init__(self, space: Dict) -> None:
-        self._parts = {name: action_reader(part) for name, part in space.spaces.items()}
+    def __init__(self, space: Dict, nan_ends: bool = False) -> None:
+        self._parts = {name: action_reader(part, nan_ends) for name, part in space.spaces.items()}
 
     def read(self, actions: Any, axes: tuple[int, ...]) -> dict[str, Any]:
         """Returns actions as `ArrayReader` does, in a dict.
@@ -129,9 +137,9 @@ class DictReader:
         return ConfigError("action", actions, f"use a dict with {', '.join(map(repr, sorted(self._parts)))}")
 
 
-def action_reader(space: Space) -> ArrayReader | DictReader:
-    """Returns a reader of a space's actions."""
-    return DictReader(space) if isinstance(space, Dict) else ArrayReader(space)
+def action_reader(space: Space, nan_ends: bool = False) -> ArrayReader | DictReader:
+    """Returns a reader of a space's actions; see `ArrayReader` for what `nan_ends` says."""
+    return DictReader(space, nan_ends) if isinstance(space, Dict) else ArrayReader(space, nan_ends)
 
 
 def whole_numbers(space: Space, actions: Any) -> Any:

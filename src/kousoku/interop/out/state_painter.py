@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import UInt8
 
@@ -14,6 +15,7 @@ from ...core.env import Env
 from ...core.errors import ConfigError
 from ...core.scene import Timed
 from ...core.scene3d import Drawable3d, Trajectory3d
+from ...core.timestep import named_parts
 from ...core.wrapper import steps_per_action, unwrapped, unwrapped_state
 from ...training.evaluation.film import is_drawable, makes_svg
 
@@ -47,11 +49,21 @@ class StatePainter:
         return type(self), (self.env,)
 
     def draw(self, state: Any) -> UInt8[np.ndarray, "H W 3"]:
-        """Draws a state of one environment."""
+        """Draws a state of one environment.
+
+        Raises:
+            ConfigError: if it cannot be drawn as numbers in it are not finite.
+        """
         env: Any = unwrapped(self.env)
         state = unwrapped_state(self.env, state)
-        if isinstance(env, Drawable3d):
-            return self._solid(env, state)
+        try:
+            return self._solid(env, state) if isinstance(env, Drawable3d) else self._flat(env, state)
+        except (ValueError, OverflowError) as error:
+            _check_finite(state, error)
+            raise
+
+    def _flat(self, env: Any, state: Any) -> UInt8[np.ndarray, "H W 3"]:
+        """Draws shapes in the plane."""
         from ...viz.painter import Painter
 
         scene = env.scene(state)
@@ -85,6 +97,20 @@ class StatePainter:
         sinks = low < stage.floor - SUNK * view.size and not any(map(is_floor, now.body.geoms))
         renderer.stage = dataclasses.replace(stage, floor=low) if sinks else stage
         return renderer.draw(0)
+
+
+def _check_finite(state: Any, error: Exception) -> None:
+    """Refuses a state that could not be drawn, where that is why.
+
+    Raises:
+        ConfigError: naming the first number in it that is not finite.
+    """
+    for name, leaf in named_parts(state):
+        numbers = np.asarray(leaf) if jnp.issubdtype(leaf.dtype, np.floating) else np.zeros(0)
+        if not np.isfinite(numbers).all():
+            wrong = float(numbers[~np.isfinite(numbers)][0])
+            fix = "a state that is not finite cannot be drawn; reset the environment"
+            raise ConfigError(f"{name} of the state", wrong, fix) from error
 
 
 def frames_per_second(env: Any) -> float:

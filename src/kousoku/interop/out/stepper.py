@@ -26,7 +26,7 @@ from .actions import action_reader, read_one
 from .direct_call import DirectCall
 from .forks import check_not_forked
 from .limits import with_limit
-from .stepping import STEPS, HostSlot, ResetRule, StepResult, first_reset, is_told_at_reset, reset_again
+from .stepping import STEPS, HostSlot, ResetRule, StepResult, first_reset, reset_again, told_infos
 
 MOST_DIRECT = 16
 """Direct calls that are kept, of functions and numbers of slots."""
@@ -71,8 +71,8 @@ class Stepper:
         self.env, self.num_slots, self.reset_rule = env, check_count("num_envs", num_slots), reset_rule
         check_transitions("num_envs", env, self.num_slots)
         self.observation_space, self.action_space = env.observation_space, env.action_space
-        self._actions = action_reader(self.action_space)
-        self.tells_at_reset = is_told_at_reset(env)
+        self.tells_at_reset, diverges = told_infos(env)
+        self._actions = action_reader(self.action_space, nan_ends=diverges)
         arrays, structure = partition_env(env)
         self._arrays, tree = jax.tree.flatten(arrays)
         self._programs = programs(structure, tree, reset_rule)

@@ -15,7 +15,7 @@ from ...collectors.slot import EnvSlot, begin_next, take_step
 from ...compiler.frontend.keys import is_key
 from ...core.env import Env
 from ...core.errors import ConfigError
-from ...core.timestep import named_parts
+from ...core.timestep import has_divergence_flag, named_parts
 from ...nn import clip_to
 from ...ops.trees import select
 
@@ -133,15 +133,15 @@ def infos(info: Any) -> dict[str, Array]:
     return {name: jnp.asarray(leaf) for name, leaf in named_parts(info)}
 
 
-def is_told_at_reset(env: Env) -> bool:
-    """Returns whether a reset tells the same info as a step, rather than none."""
+def told_infos(env: Env) -> tuple[bool, bool]:
+    """Returns whether a reset tells the same info as a step, rather than none, and whether steps tell a divergence."""
 
     def both(key: PRNGKeyArray) -> tuple[Any, Any]:
         state, first = env.reset(key)
-        return infos(first.info), infos(env.step(key, state, env.action_space.sample(key))[1].info)
+        return first.info, env.step(key, state, env.action_space.sample(key))[1].info
 
     first, then = jax.eval_shape(both, jax.eval_shape(lambda: jax.random.key(0)))
-    return first == then
+    return jax.eval_shape(infos, first) == jax.eval_shape(infos, then), has_divergence_flag(then)
 
 
 def as_key(field: str, key: Any) -> PRNGKeyArray:
