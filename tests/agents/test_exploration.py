@@ -185,6 +185,11 @@ def test_softmax_without_a_temperature_is_greedy_and_ties_are_equally_likely(q, 
     np.testing.assert_array_equal(policy.probabilities(values, None, jnp.int32(0)), np.float32(limit))
 
 
+def test_softmax_at_an_infinite_temperature_takes_all_that_may_be_taken_alike():
+    q = jnp.array([1.0, -jnp.inf, 3.0])
+    np.testing.assert_array_equal(ops.softmax_probabilities(q, jnp.float32(jnp.inf)), np.float32([0.5, 0, 0.5]))
+
+
 @given(st.lists(st.floats(-10, 10, width=32), min_size=2, max_size=6), st.floats(0.05, 10))
 def test_softmax_is_the_equation(q, temperature):
     exact = np.exp((np.array(q) - max(q)) / temperature)

@@ -1,11 +1,13 @@
 """What is refused of environments on the host, each in one line that says what would do."""
 
+import dataclasses
 import importlib
 import sys
 import threading
 
 import gymnasium
 import jax
+import numpy as np
 import pytest
 from fresh_process import check_refusals
 from gymnasium.spaces import Box, Discrete
@@ -14,6 +16,7 @@ from host_worlds import Counter, Push, Rooms
 
 import kousoku as ks
 from kousoku.core.env_shapes import check_shapes
+from kousoku.training.evaluation.host_film import host_film
 
 
 def refused(function, *args, **options):
@@ -217,3 +220,32 @@ def test_a_pool_is_as_large_as_all_slots_and_gives_all_at_once():
     assert "kousoku.from_envpool(...) of it" in refused(check_shapes, pool)
     many = type("Many", (type(pool),), {"config": property(lambda pool: {"max_num_players": 2})})
     assert "it has several players" in refused(ks.from_envpool, many(ks.make("CartPole-v1"), 4))
+
+
+@pytest.mark.parametrize("failing", ["reset", "step", "pixels", "close"])
+def test_whatever_fails_while_a_film_is_made_is_told_as_the_environments(failing):
+    class Drawn:
+        dt = 0.1
+
+        def _asked(self, what):
+            if what == failing:
+                sys.exit(3)
+
+        def reset(self):
+            self._asked("reset")
+            return [np.zeros((1, 2), np.float32)]
+
+        def step(self, actions):
+            self._asked("step")
+            return [np.zeros((1, 2), np.float32)], np.zeros(1), np.array([True]), np.array([False])
+
+        def pixels(self):
+            self._asked("pixels")
+            return np.zeros((4, 4, 3), np.uint8)
+
+        def close(self):
+            self._asked("close")
+
+    env = dataclasses.replace(ks.from_gymnasium(Counter), make_drawn=lambda seeds: Drawn())
+    with pytest.raises(ks.EnvError, match=r"^environment Counter raised SystemExit"):
+        host_film(env, lambda obs, t: [np.zeros(1)], 0, "film", 5, 10.0)

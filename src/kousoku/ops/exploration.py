@@ -139,4 +139,5 @@ def softmax_logits(q: ActionValues, temperature: Float[Array, ""] | float) -> Ac
     """
     below = q - jnp.max(q)
     vanishes = temperature < jnp.finfo(jnp.float32).tiny
-    return jnp.where(vanishes, jnp.where(below < 0, -jnp.inf, below), below / jnp.where(vanishes, 1.0, temperature))
+    limit = vanishes | jnp.isneginf(below)  # what may not be taken is not taken at an infinite temperature either
+    return jnp.where(limit, jnp.where(below < 0, -jnp.inf, below), below / jnp.where(vanishes, 1.0, temperature))

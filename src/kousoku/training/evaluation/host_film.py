@@ -72,7 +72,8 @@ def host_film(env: HostEnv, act: Act, seed: int, name: str, max_steps: int, seco
         raise ConfigError("env", env.name, "it does not draw itself")
     with contextlib.ExitStack() as stack:
         with Telling(env.name):
-            vector = stack.enter_context(contextlib.closing(env.make_drawn([seed])))
+            vector = env.make_drawn([seed])
+            stack.callback(_close, env.name, vector)
             obs, scenes = vector.reset(), [_scene(vector)]
         rewards, actions, until = [], [], time.monotonic() + seconds
         for t in range(max_steps):
@@ -88,6 +89,12 @@ def host_film(env: HostEnv, act: Act, seed: int, name: str, max_steps: int, seco
                 warn_early_end(len(scenes), seconds)
                 break
         return Trajectory2d(tuple(scenes), vector.dt, _values(rewards, actions), name)
+
+
+def _close(name: str, vector: DrawnHostVector) -> None:
+    """Closes environments; what they raise is told as theirs."""
+    with Telling(name):
+        vector.close()
 
 
 def warn_early_end(frames: int, seconds: float) -> None:
