@@ -1,13 +1,20 @@
 """Numbers of every agent's options: in arrays, and larger than anything that holds them."""
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from fresh_process import check_refusals, without_types_checked
+from idle_agent import Idle
 
+import kousoku as ks
+from kousoku.agents import AGENTS
 from kousoku.agents.deep.ppo import PPO
 from kousoku.agents.evolution.evosax import Evosax
+from kousoku.ops.schedules import Schedule
 
 EVERY_OPTION = """
 import json, re
@@ -147,3 +154,26 @@ from kousoku.nn import ActorQConfig, QNetworkConfig
 
 def test_a_whole_number_that_no_float_holds_is_infinity_in_an_agent():
     assert PPO(clip=10**400, target_kl=10**400).target_kl == math.inf
+
+
+def test_arrays_of_ones_own_agents_and_schedules_stay_theirs():
+    """The library cannot know what they do with them."""
+
+    class Weighted(Idle):
+        weights: Any = None
+        rates: Sequence[float] = (1.0, 2.0)
+        learns_from: ks.Online = ks.Online()
+
+    class Own(Schedule):
+        rate: Any = eqx.field(converter=jnp.asarray)
+
+        def __call__(self, count):
+            return self.rate.astype(jnp.float32)
+
+    ks.register_agent("weighted", Weighted)
+    try:
+        made = ks.make_agent("weighted", weights=jnp.float32(2), rates=np.array([1.0, 2.0]))
+    finally:
+        del AGENTS._entries["weighted"]
+    assert isinstance(made.rates, np.ndarray)
+    assert float(Own(0.5)(jnp.int32(0))) == 0.5

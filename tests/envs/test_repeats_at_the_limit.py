@@ -182,3 +182,20 @@ def test_the_first_episode_of_a_staggered_slot_is_truncated_where_it_took_all_st
     _, made, _ = jax.vmap(lambda slot: take_step(env, slot, jnp.int32(0), jax.random.key(0)))(slots)
     assert made.terminated.tolist() == [True] * 3
     assert made.truncated.tolist() == [False, False, True]
+
+
+class Never(ks.Wrapper):
+    """A wrapper that lets no episode terminate."""
+
+    def step(self, key, state, action):
+        state, timestep = self.env.step(key, state, action)
+        return state, ks.Timestep(timestep.obs, timestep.reward, jnp.array(False), timestep.truncated, timestep.info)
+
+
+@pytest.mark.parametrize("repeats", [2, 3])
+def test_the_limit_holds_where_nobody_ends_the_episode_before(repeats):
+    """Though the task ended within the last action."""
+    limit, actions = 11, -(-11 // repeats)
+    for episode in episodes_of_ours(lambda env: Never(ours.RepeatAction(env, repeats)), limit):
+        assert len(episode) == actions
+        assert episode[-1][1:] == (False, True)

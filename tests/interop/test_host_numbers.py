@@ -129,7 +129,6 @@ NO_NUMBERS = {
     "a text of an array": ({"reward": np.array(["1"])}, "its reward is '1', and has to be a number"),
     "an object": ({"reward": {}}, "its reward is {}, and has to be a number"),
     "a flag as text": ({"terminated": "False"}, "its terminated is 'False', and has to be True or False"),
-    "no flag": ({"truncated": None}, "its truncated is None, and has to be True or False"),
     "a flag that is NaN": ({"terminated": float("nan")}, "its terminated is nan, and has to be True or False"),
     "a flag that is an object": ({"truncated": []}, None),
     "texts seen": ({"space": BOX, "obs": ["0.5", "0"]}, "an observation has '0.5', which is no number"),
@@ -192,3 +191,8 @@ def test_numbers_of_every_kind_are_taken(number):
     assert seen.next_obs[0].tolist() == [2, 2]
     (whole,) = stepped(ks.from_gymnasium(lambda: Says(WHOLE, number))).next_obs
     assert (whole.dtype, whole.tolist()) == (np.int32, [2, 2])
+
+
+def test_a_flag_that_is_none_is_false():
+    seen = stepped(ks.from_gymnasium(lambda: Says(terminated=None, truncated=None)))
+    assert (seen.terminated.tolist(), seen.truncated.tolist()) == ([False, False], [False, False])

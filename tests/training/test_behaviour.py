@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from kousoku.agents.options import describe
 from kousoku.core.errors import RunWarning
 from kousoku.training.io import env_config, files, provenance
 from kousoku.training.io.agent_code import check_own, own_json
-from kousoku.training.io.behaviour import DOES, behaviour_of
+from kousoku.training.io.behaviour import DOES, behaviour_of, functions_of
 from kousoku.training.io.env_config import check_same, env_json
 from kousoku.training.io.rebuild import check_same_agent
 from kousoku.viz.payload import _config
@@ -286,3 +287,61 @@ def test_classes_have_one_digest_together_and_none_where_the_source_of_one_canno
     assert provenance.codes_of((Holding, Still)) not in (None, provenance.codes_of((Holding,)))
     assert provenance.codes_of((Holding, type("Typed", (), {}))) is None
     assert provenance.codes_of(()) is None
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="instructions are other ones")
+def test_digests_that_runs_keep_stay_what_they_are():
+    """A run compares with them when it is gone on with, so another one would say that its code had changed."""
+    function = written("def f(count, rate=1e-3):\n    return rate / (1.0 + count)")
+    assert behaviour_of([function, plus(2.0)]) == "does 764b3d559ca4"
+
+
+class Refusing:
+    def __getattr__(self, name):
+        raise OSError(name)
+
+
+def deep(depth: int) -> list:
+    value: list = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("value", [deep(5000), 10**5000, Refusing()], ids=["deep", "long", "refusing"])
+def test_a_global_that_cannot_be_told_is_its_class(value):
+    function = written("def f():\n    return THING", THING=value)
+    digest = behaviour_of(function, with_globals=True)
+    assert digest == behaviour_of(function, with_globals=True)
+    assert digest != behaviour_of(written("def f():\n    return THING", THING=1.0), with_globals=True)
+
+
+def test_what_many_functions_name_is_told_once():
+    """Else as often as there are ways to it, which are 2^60 here."""
+    space: dict[str, Any] = {"__name__": "written"}
+    for k in range(60):
+        before = "0" if k == 0 else f"f{k - 1}() + f{k - 1}()" if k == 1 else f"f{k - 1}() + f{k - 2}()"
+        exec(compile(f"def f{k}():\n    return {before}", "written.py", "exec"), space)
+    shared: Any = ()
+    for _ in range(60):
+        shared = (shared, shared)
+    space["SHARED"] = shared
+    exec(compile("def f():\n    return f59(), SHARED", "written.py", "exec"), space)
+    digest = behaviour_of(space["f"], with_globals=True)
+    exec(compile("def f0():\n    return 1", "written.py", "exec"), space)
+    assert behaviour_of(space["f"], with_globals=True) != digest
+
+
+def test_a_function_around_another_one_is_told_too():
+    """As a decorator's, which may hold what changed."""
+
+    def scaled(factor):
+        def around(function):
+            return functools.wraps(function)(lambda self: factor * function(self))
+
+        return around
+
+    digests = [
+        behaviour_of(list(functions_of(type("Own", (), {"f": scaled(x)(lambda self: 1.0)})))) for x in (1.0, 2.0)
+    ]
+    assert digests[0] != digests[1]

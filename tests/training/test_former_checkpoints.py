@@ -203,18 +203,19 @@ def test_another_than_its_default_is_refused(options, path, refused):
 
 def test_what_was_not_kept_is_as_it_was_then():
     """Sums before format 6 had no block under way, slots before format 7 whole episodes alone, before 10 no rests;
-    Monte Carlo before 12 no visits of an episode; averages before 13 no rests."""
+    Monte Carlo before 12 no visits of an episode; averages before 13 no rests; repeated actions before 15 no end."""
     kept = [("agent", "float32", np.full(2, 7.0, np.float32)), ("metrics.reward_sum", "float32", np.full(2, 3.0))]
     block = ("metrics.block['reward_sum']", "float32", np.full(2, 9.0, np.float32))
     whole = ("slots.whole", "bool", np.zeros((2, 3), bool))
     visits = ("agent.episode_visits", "int32", np.full((2, 4), 9, np.int32))
     rest = ("slots.return_rest", "float32", np.full((2, 3), 9.0, np.float32))
     rests = [(f"agent.{name}", "float32", np.full(2, 9.0, np.float32)) for name in ("rest", "arms.rest", "mean_rest")]
-    assert checkpoints.FORMER[-1] == 13
-    now = [*kept, block, whole, rest, visits, *rests]
+    early = ("slots.env_state.env_state.ended_early", "bool", np.ones((2, 3), bool))
+    assert checkpoints.FORMER[-1] == 14
+    now = [*kept, block, whole, rest, visits, early, *rests]
     upgraded = {path: array.tolist() for path, _, array in former_checkpoints.upgrade(kept, now)}
     added = {block[0]: [0.0, 0.0], whole[0]: [[True] * 3] * 2, rest[0]: [[0.0] * 3] * 2, visits[0]: [[0] * 4] * 2}
-    added |= {path: [0.0, 0.0] for path, _, _ in rests}
+    added |= {early[0]: [[False] * 3] * 2, **{path: [0.0, 0.0] for path, _, _ in rests}}
     assert upgraded == {"agent": [7.0, 7.0], "metrics.reward_sum": [3.0, 3.0], **added}
 
 

@@ -7,6 +7,7 @@ import equinox as eqx
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ..core.errors import check_number
+from ..core.ours import is_ours
 from ..core.plain_number import hold_plain_numbers
 from ..ops import exploration as ops
 from ..ops.schedules import ScalarOrSchedule, check_schedule, value_at
@@ -22,7 +23,8 @@ class Exploration(eqx.Module):
     counts_visits: eqx.AbstractClassVar[bool]
 
     def __check_init__(self) -> None:
-        hold_plain_numbers(self)
+        if is_ours(type(self)):
+            hold_plain_numbers(self)
 
     @abstractmethod
     def select(

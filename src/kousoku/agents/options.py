@@ -63,11 +63,25 @@ def make_agent(id: AgentId | str, **options: Any) -> Agent:
     return agent
 
 
+def _check_one(name: str, value: Any, annotation: Any) -> None:
+    """Refuses an array of several numbers where one is meant.
+
+    Raises:
+        ConfigError: with what trains several agents.
+    """
+    if getattr(value, "ndim", 0) and _NUMBER.search(str(annotation)) and "tuple" not in str(annotation):
+        several = "" if "int" in str(annotation) else f'; sweep={{"{name}": [...]}} trains several agents'
+        raise ConfigError(name, value, f"use one number{several}")
+
+
 def _made(id: str, options: Mapping[str, Any]) -> Agent:
     """Returns an agent with options, also such as change nothing: a folder tells those that it was made with."""
     known, types = AGENTS.options(id), option_types(id)
     given = in_our_names(options, list(types))
     read = {name: _parsed(name, value, types.get(name, inspect.Parameter.empty)) for name, value in given.items()}
+    if is_ours(AGENTS.factory(id)):
+        for name, value in read.items():
+            _check_one(name, value, types.get(name, inspect.Parameter.empty))
     own = {name: _whole(known[name], value) for name, value in read.items() if name in known}
     nested = {name: value for name, value in read.items() if name not in known}
     if "exploration" in known:
@@ -302,14 +316,8 @@ def _parsed(name: str, value: Any, annotation: Any) -> Any:
     """Returns the schedule of a text, where one may be; a number of Python's for a scalar of NumPy's or JAX's.
 
     All else is as it is.
-
-    Raises:
-        ConfigError: for an array of several numbers where one is meant.
     """
     value = plain_number(value)
-    if getattr(value, "ndim", 0) and _NUMBER.search(str(annotation)) and "tuple" not in str(annotation):
-        several = "" if "int" in str(annotation) else f'; sweep={{"{name}": [...]}} trains several agents'
-        raise ConfigError(name, value, f"use one number{several}")
     scheduled = isinstance(value, str) and may_be_scheduled(annotation) and is_schedule(value)
     return parse_schedule(name, value) if scheduled else value
 

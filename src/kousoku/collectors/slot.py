@@ -80,7 +80,9 @@ def take_step(
     length = counted(slot.episode_step)
     episode_return, rest = add(slot.episode_return, slot.return_rest, timestep.reward)
     truncated = timestep.truncated
-    truncated = truncated if env.time_limit is None else truncated | env.is_out_of_time(env_state, length)
+    if env.time_limit is not None:
+        out = env.is_out_of_time(env_state, length) | ~timestep.terminated
+        truncated |= (length >= env.time_limit) & out
     ended = timestep.terminated | truncated
     transition = Transition(
         slot.obs, action, timestep.reward, timestep.terminated, truncated, timestep.obs, timestep.info

@@ -99,8 +99,8 @@ def shorten(value: object, limit: int = 60) -> str:
     """Returns the value as it would be typed, cut to `limit` characters."""
     try:
         text = "nothing" if value is ... else " ".join(repr(value).split())
-    except ValueError:  # of a whole number with more digits than Python writes
-        text = f"{type(value).__name__} of thousands of digits"
+    except ValueError:  # as of a whole number with more digits than Python writes
+        text = "a number of thousands of digits" if type(value) is int else type(value).__name__
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 

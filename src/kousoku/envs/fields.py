@@ -8,7 +8,6 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
 from ..core import spaces
@@ -71,22 +70,25 @@ def known_number(name: str, value: Any, what: str, *, low: float, high: float) -
 
 
 def _number(name: str, low: float, high: float, open_low: bool, value: Any) -> Any:
-    check_number(name, value, low=low, high=high, open_low=open_low)
-    return one_number(name, value)
+    return one_number(name, value, low=low, high=high, open_low=open_low)
 
 
-def one_number(name: str, value: Any) -> Number:
-    """Returns a number that has been checked as a float, or a float32 scalar where it is an array, traced or not.
+def one_number(name: str, value: Any, **bounds: Any) -> Number:
+    """Returns a number as a float, or as a float32 scalar where it is an array, traced or not.
+
+    Args:
+        name: of the field.
+        value: the number.
+        bounds: as of `check_number`.
 
     Raises:
-        ConfigError: for an array with axes: environments side by side are made by `jax.vmap`.
+        ConfigError: for a number outside, or an array with axes: environments side by side are made by `jax.vmap`.
     """
-    if is_number(value):
-        return float(value)
-    if np.ndim(value):
+    if getattr(value, "shape", ()):
         fix = "use one number; `jax.vmap` makes an environment of each, and a sweep trains on them"
-        raise ConfigError(name, f"an array {list(np.shape(value))}", fix)
-    return jnp.asarray(value, jnp.float32)
+        raise ConfigError(name, f"an array {list(value.shape)}", fix)
+    check_number(name, value, **bounds)
+    return float(value) if is_number(value) else jnp.asarray(value, jnp.float32)
 
 
 def flag(name: str, default: bool) -> Any:

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from ..core.errors import ConfigError, check_count, check_finite, check_number, check_takes, error_line
+from ..core.ours import is_ours
 from ..core.plain_number import hold_plain_numbers
 from ..core.spaces import LARGEST
 from ..core.typed_number import typed_number
@@ -94,7 +95,8 @@ class Schedule(eqx.Module):
     """A function of the step count."""
 
     def __check_init__(self) -> None:
-        hold_plain_numbers(self)
+        if is_ours(type(self)):
+            hold_plain_numbers(self)
 
     def in_run(self, steps: int) -> Schedule:
         """Returns the schedule with a share of a run of so many steps as a count; as it is where it has none."""
@@ -281,23 +283,11 @@ def check_schedule(field: str, value: Any, **bounds: Any) -> None:
     elif isinstance(value, (Exponential, Harmonic)):
         check_number(f"{field}.start", value.start, **bounds)
         if isinstance(value, Exponential):
-            _check_end(f"{field}.end", value.end, bounds)
+            check_number(f"{field}.end", value.end, high=bounds.get("high", math.inf))
     elif callable(value):
         _check_gives_number(field, value)
     else:
         check_number(field, value, **bounds)
-
-
-def _check_end(field: str, end: Any, bounds: dict[str, Any]) -> None:
-    """Refuses the end of an exponential decay that is outside: it comes to that, to its 0 by default as well.
-
-    Raises:
-        ConfigError: with where an end is given.
-    """
-    try:
-        check_number(field, end, **bounds)
-    except ConfigError as error:
-        raise ConfigError(field, end, f"{error.fix}, as the END of {FORMS['exponential']}") from error
 
 
 def _check_gives_number(field: str, function: Callable[..., Any]) -> None:

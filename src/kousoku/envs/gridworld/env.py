@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -215,7 +215,7 @@ def gridworld(
         moves=action_moves(moves, stay),
         wind=check_wind("wind", wind, layouts[0].width),
         slip=slip,
-        teleports=_check_teleports({} if teleports is None else teleports, layouts),
+        teleports=_check_teleports(teleports if _is_given(teleports) else {}, layouts),
         **rewards,
     )
     models = _checked_models(layouts, rules, continuing)
@@ -284,6 +284,11 @@ def _check_teleports(
         reward = _known_reward(f"teleports[{here}] reward", reward)
         checked.append((_open_cell(here, layouts), _open_cell(there, layouts), reward))
     return tuple(checked)
+
+
+def _is_given(teleports: Any) -> TypeGuard[Mapping[tuple[int, int], tuple[tuple[int, int], float]]]:
+    """Returns whether there are any; whether they are of the right form is not asked."""
+    return hasattr(teleports, "shape") or bool(teleports)
 
 
 def _known_reward(name: str, value: Any) -> float:

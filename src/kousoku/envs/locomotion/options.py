@@ -8,7 +8,7 @@ from typing import Any
 
 import equinox as eqx
 
-from ...core.errors import ConfigError, check_choice, check_count, check_number
+from ...core.errors import ConfigError, check_choice, check_count
 from ...physics import Model
 from ..fields import Number, check_order, flag, limit, number, one_number
 from .files import as_text
@@ -36,9 +36,7 @@ def span(name: str, default: tuple[float, float], *, low: float = -math.inf) -> 
 def _span(name: str, least: float, value: Any) -> Span:
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise ConfigError(name, value, "give two numbers, the lower first")
-    for i, end in enumerate(value):
-        check_number(f"{name}[{i}]", end, low=least)
-    low, high = (one_number(f"{name}[{i}]", end) for i, end in enumerate(value))
+    low, high = (one_number(f"{name}[{i}]", end, low=least) for i, end in enumerate(value))
     check_order(f"{name}[0]", low, f"{name}[1]", high)
     return low, high
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ...core.errors import ConfigError, check_number
+from ...core.errors import ConfigError
 from ...core.model import TabularModel
 from ...core.panel import Panel
 from ...core.spaces import Box
@@ -23,7 +23,6 @@ from .base import box_of, model_of, panels_of
 
 def _end(name: str) -> Any:
     def converted(value: Any) -> Number:
-        check_number(name, value)
         return one_number(name, value)
 
     return eqx.field(converter=converted)

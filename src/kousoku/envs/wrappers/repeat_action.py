@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
 from ...core.action_mask import counts_of, is_legal, legal_actions
 from ...core.env import Env
-from ...core.errors import check_count, check_number
+from ...core.errors import check_count
 from ...core.spaces import Dict, Space
 from ...core.timestep import Timestep
 from ...core.wrapper import Wrapper
@@ -154,8 +154,7 @@ class StickyActionState(eqx.Module):
 
 
 def _probability(value: Any) -> Number:
-    check_number("repeat_action_probability", value, low=0, high=1, open_high=True)
-    return one_number("repeat_action_probability", value)
+    return one_number("repeat_action_probability", value, low=0, high=1, open_high=True)
 
 
 def _duration(value: Any) -> tuple[int, int]:

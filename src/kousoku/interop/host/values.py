@@ -198,12 +198,14 @@ def single(what: str, numbers: Sequence[Any], dtype: Any) -> np.ndarray:
 
 
 def _check_told(what: str, array: np.ndarray, dtype: Any) -> None:
-    """Refuses rewards that are no numbers, and flags that are neither truth values nor numbers.
+    """Refuses rewards that are no numbers, and flags that are neither truth values nor numbers nor None, for False.
 
     Raises:
         ValueError: with the first such.
     """
     wrong = _no_numbers(array)
+    if dtype is bool:
+        wrong = [each for each in wrong if each is not None]
     if not wrong and dtype is bool and array.dtype.kind == "f":
         wrong = array[np.isnan(array)].tolist()
     if wrong:

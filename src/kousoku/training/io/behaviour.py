@@ -68,9 +68,10 @@ def _in(part: Any) -> Iterator[FunctionType]:
     """Yields the functions in a member of a class: itself, or what a property or another descriptor wraps."""
     held = [part.fget, part.fset] if isinstance(part, property) else [getattr(part, "__func__", part)]
     for function in held:
-        function = getattr(function, "__wrapped__", function)
-        if isinstance(function, FunctionType):
-            yield function
+        while function is not None:
+            if isinstance(function, FunctionType):
+                yield function
+            function = getattr(function, "__wrapped__", None)
 
 
 def _is_method(value: Any) -> bool:
@@ -103,8 +104,8 @@ class _Teller:
     def __init__(self, with_globals: bool) -> None:
         self._within: list[Any] = []
         self._with_globals = with_globals
-        self._named: dict[int, int] = {}
-        """Places of the functions whose globals have been told, by their identities."""
+        self._told: dict[int, tuple[int, Any]] = {}
+        """With globals, what has been told and its place, by identities: many functions may name one thing."""
 
     def tell(self, value: Any) -> Any:
         """Returns what a function does, or what else a value is; of what it is within, as of a recursion, its place."""
@@ -119,6 +120,10 @@ class _Teller:
         places = [place for place, outer in enumerate(self._within) if outer is value]
         if places:
             return "within", places[0]
+        if id(value) in self._told:
+            return "told", self._told[id(value)][0]
+        if self._with_globals:
+            self._told[id(value)] = len(self._told), value
         self._within.append(value)
         try:
             return self._of_parts(value)
@@ -144,26 +149,30 @@ class _Teller:
         held = [function.__defaults__, function.__kwdefaults__, [_content(cell) for cell in function.__closure__ or ()]]
         known = is_known((function.__module__ or "").partition(".")[0])  # its version is told
         does = function.__qualname__ if known else self.tell(function.__code__)
-        return "function", does, [self.tell(each) for each in held], self._globals(function)
+        told = "function", does, [self.tell(each) for each in held]
+        return (*told, self._globals(function)) if self._with_globals else told
 
     def _globals(self, function: FunctionType) -> Any:
-        """Returns what the globals hold that one of the user's functions names, each function's once."""
-        if not (self._with_globals and is_own(function.__code__.co_filename)):
+        """Returns what the globals hold that one of the user's functions names."""
+        if not is_own(function.__code__.co_filename):
             return []
-        if id(function) in self._named:
-            return self._named[id(function)]
-        self._named[id(function)] = len(self._named)
         names, known = sorted(_names(function.__code__)), function.__globals__
         return [(name, self._held(known[name], names)) for name in names if name in known]
 
     def _held(self, value: Any, names: list[str]) -> Any:
-        """Returns what a global is: a class of the user's by its functions, a module by what is named of it."""
-        if isinstance(value, ModuleType):
-            own = is_own(getattr(value, "__file__", None) or "<module>")
-            return [(name, self._held(vars(value)[name], [])) for name in names if own and name in vars(value)]
-        if isinstance(value, type) and not is_known(value.__module__.partition(".")[0]):
-            return value.__qualname__, [self.tell(each) for each in functions_of(value)]
-        return self.tell(value)
+        """Returns what a global is: a class of the user's by its functions, a module by what is named of it.
+
+        What cannot be told, as an array that was donated, or an object that refuses to be looked at, is its class.
+        """
+        try:
+            if isinstance(value, ModuleType):
+                own = is_own(getattr(value, "__file__", None) or "<module>")
+                return [(name, self._held(vars(value)[name], [])) for name in names if own and name in vars(value)]
+            if isinstance(value, type) and not is_known(value.__module__.partition(".")[0]):
+                return value.__qualname__, [self.tell(each) for each in functions_of(value)]
+            return self.tell(value)
+        except Exception:
+            return "unknown", type(value).__qualname__
 
     def _code(self, code: CodeType) -> Any:
         count = code.co_argcount + code.co_kwonlyargcount

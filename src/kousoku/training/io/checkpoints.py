@@ -33,12 +33,13 @@ from ...core.whole_file import UNFINISHED
 from . import array_store, files, former_checkpoints, provenance, tree_io
 from .run_progress import RunProgress
 
-FORMAT = 14
-FORMER = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13)
-"""Formats that can be read still: to 13 updates were not counted where each iteration was one step; Monte Carlo did not
-count an episode's visits to 11; DQN and PQN told loss and values by other names to 10; to 9 all kept returns without
-rests, to 8 recurrent cells of our own, to 7 replay buffers alone; to 6 slots that began together, to 5 other paths of
-leaves and sums without a block, and in format 2 leaves in state.npz."""
+FORMAT = 15
+FORMER = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
+"""Formats that can be read still: to 14 a repeated action did not say that it had ended early; to 13 updates were not
+counted where each iteration was one step; Monte Carlo did not count an episode's visits to 11; DQN and PQN told loss
+and values by other names to 10; to 9 all kept returns without rests, to 8 recurrent cells of our own, to 7 replay
+buffers alone; to 6 slots that began together, to 5 other paths of leaves and sums without a block, and in format 2
+leaves in state.npz."""
 UNREADABLE, UNREADABLE_SINCE = (1,), "2026-11-23"
 """Formats that are read no more, and the day since when no code writes them."""
 FOLDER = "checkpoints"

@@ -1,4 +1,4 @@
-"""Checkpoints of formats 2 to 13: where their leaves lie in today's training state."""
+"""Checkpoints of formats 2 to 14: where their leaves lie in today's training state."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ AGENT_BEGINS_AT_ZERO = (
 """The same of an agent's state: what came last first."""
 BEGINS_AT_ZERO = ("metrics.", "data.estimates.", "slots.return_rest", *chain(*AGENT_BEGINS_AT_ZERO))
 """Where what a former checkpoint does not have begins at zero."""
+ENDED_EARLY = ".ended_early"
+"""The end of a path that does, too, in whatever wrappers it lies: of a repeated action."""
 
 
 def upgrade(leaves: list[Leaf], needed: list[Leaf]) -> list[Leaf]:
@@ -57,7 +59,7 @@ def upgrade(leaves: list[Leaf], needed: list[Leaf]) -> list[Leaf]:
     for path, kind, array in needed:
         if uncounted and path.startswith("metrics.") and METRIC_SUMS in path:  # there is no number for their means
             found[path] = kind, np.zeros_like(array)
-        if path.startswith(BEGINS_AT_ZERO):
+        if path.startswith(BEGINS_AT_ZERO) or path.endswith(ENDED_EARLY):
             found.setdefault(path, (kind, np.zeros_like(array)))
         if path == "slots.whole":
             found.setdefault(path, (kind, np.ones_like(array)))
