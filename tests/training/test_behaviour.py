@@ -314,6 +314,7 @@ def test_a_global_that_cannot_be_told_is_its_class(value):
     digest = behaviour_of(function, with_globals=True)
     assert digest == behaviour_of(function, with_globals=True)
     assert digest != behaviour_of(written("def f():\n    return THING", THING=1.0), with_globals=True)
+    assert behaviour_of(plus(value), with_globals=True) != behaviour_of(plus(1.0), with_globals=True)
 
 
 def test_what_many_functions_name_is_told_once():

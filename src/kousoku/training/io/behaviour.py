@@ -149,8 +149,9 @@ class _Teller:
         held = [function.__defaults__, function.__kwdefaults__, [_content(cell) for cell in function.__closure__ or ()]]
         known = is_known((function.__module__ or "").partition(".")[0])  # its version is told
         does = function.__qualname__ if known else self.tell(function.__code__)
-        told = "function", does, [self.tell(each) for each in held]
-        return (*told, self._globals(function)) if self._with_globals else told
+        if not self._with_globals:
+            return "function", does, [self.tell(each) for each in held]
+        return "function", does, [self._held(each, []) for each in held], self._globals(function)
 
     def _globals(self, function: FunctionType) -> Any:
         """Returns what the globals hold that one of the user's functions names."""
@@ -160,7 +161,7 @@ class _Teller:
         return [(name, self._held(known[name], names)) for name in names if name in known]
 
     def _held(self, value: Any, names: list[str]) -> Any:
-        """Returns what a global is: a class of the user's by its functions, a module by what is named of it.
+        """Returns what a global is, or a closure holds: a class by its functions, a module by what is named of it.
 
         What cannot be told, as an array that was donated, or an object that refuses to be looked at, is its class.
         """
