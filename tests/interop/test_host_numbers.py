@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from host_worlds import Loose
 
 import kousoku as ks
 from kousoku.collectors.host_slots import HostSlots
@@ -96,22 +97,6 @@ def test_a_pools_actions_are_within_its_space_too():
     np.testing.assert_array_equal(theirs, [[LOW, 0.25], [np.nan, HIGH]])
 
 
-class Says(gymnasium.Env):
-    """Says what it is made with."""
-
-    action_space = spaces.Discrete(2)
-
-    def __init__(self, space=None, obs=0, reward=1.0, terminated=False, truncated=False):
-        self.observation_space = spaces.Discrete(5) if space is None else space
-        self.first, self.told = self.observation_space.sample(), (obs, reward, terminated, truncated, {})
-
-    def reset(self, *, seed=None, options=None):
-        return self.first, {}
-
-    def step(self, action):
-        return self.told
-
-
 def stepped(env):
     slots = HostSlots(env, [0, 1])
     try:
@@ -146,8 +131,8 @@ NO_NUMBERS = {
 
 @pytest.mark.parametrize(("said", "told"), NO_NUMBERS.values(), ids=NO_NUMBERS)
 def test_what_is_no_number_is_told_in_one_line(said, told):
-    with pytest.raises(ks.EnvError, match=rf"^environment Says raised \w+: {told or ''}") as caught:
-        stepped(ks.from_gymnasium(lambda: Says(**said)))
+    with pytest.raises(ks.EnvError, match=rf"^environment Loose raised \w+: {told or ''}") as caught:
+        stepped(ks.from_gymnasium(lambda: Loose(**said)))
     assert "\n" not in str(caught.value)
 
 
@@ -186,13 +171,13 @@ def test_so_is_that_of_a_vector(said, told):
 
 @pytest.mark.parametrize("number", [Decimal(2), np.float16(2), ml_dtypes.bfloat16(2), True + 1])
 def test_numbers_of_every_kind_are_taken(number):
-    seen = stepped(ks.from_gymnasium(lambda: Says(obs=number, reward=number, terminated=number)))
+    seen = stepped(ks.from_gymnasium(lambda: Loose(obs=number, reward=number, terminated=number)))
     assert (seen.reward.tolist(), seen.terminated.tolist()) == ([2.0, 2.0], [True, True])
     assert seen.next_obs[0].tolist() == [2, 2]
-    (whole,) = stepped(ks.from_gymnasium(lambda: Says(WHOLE, number))).next_obs
+    (whole,) = stepped(ks.from_gymnasium(lambda: Loose(WHOLE, number))).next_obs
     assert (whole.dtype, whole.tolist()) == (np.int32, [2, 2])
 
 
 def test_a_flag_that_is_none_is_false():
-    seen = stepped(ks.from_gymnasium(lambda: Says(terminated=None, truncated=None)))
+    seen = stepped(ks.from_gymnasium(lambda: Loose(terminated=None, truncated=None)))
     assert (seen.terminated.tolist(), seen.truncated.tolist()) == ([False, False], [False, False])

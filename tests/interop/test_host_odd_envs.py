@@ -10,12 +10,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import cloudpickle
-import gymnasium
 import jax
 import numpy as np
 import pytest
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from host_worlds import Loose
 
 import kousoku as ks
 from kousoku.collectors.host_slots import HostSlots
@@ -25,24 +25,8 @@ from kousoku.interop.host.spaces import our_space
 from kousoku.interop.host.values import batched, leaves_of, single, written
 from kousoku.training.io.env_config import check_same, env_json
 
-
-class Loose(gymnasium.Env):
-    """Says what it is made with: its observation, reward and flags."""
-
-    action_space = spaces.Discrete(2)
-
-    def __init__(self, space=None, obs=0, reward=1.0, terminated=False, truncated=False):
-        self.observation_space = spaces.Discrete(5) if space is None else space
-        self.first, self.told = self.observation_space.sample(), (obs, reward, terminated, truncated, {})
-
-    def reset(self, *, seed=None, options=None):
-        return self.first, {}
-
-    def step(self, action):
-        return self.told
-
-
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
+for module in (__name__, "host_worlds"):
+    cloudpickle.register_pickle_by_value(sys.modules[module])
 
 
 def stepped(make, workers=0):

@@ -162,3 +162,19 @@ class LoadedDm:
 
     def close(self):
         pass
+
+
+class Loose(gymnasium.Env):
+    """Says what it is made with: its observation, reward and flags."""
+
+    action_space = spaces.Discrete(2)
+
+    def __init__(self, space=None, obs=0, reward=1.0, terminated=False, truncated=False):
+        self.observation_space = spaces.Discrete(5) if space is None else space
+        self.first, self.told = self.observation_space.sample(), (obs, reward, terminated, truncated, {})
+
+    def reset(self, *, seed=None, options=None):
+        return self.first, {}
+
+    def step(self, action):
+        return self.told
