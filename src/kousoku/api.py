@@ -16,7 +16,7 @@ import numpy as np
 
 from . import envs, viz
 from .agents.ids import AgentId
-from .agents.options import beside, make_agent
+from .agents.options import beside, check_swept, make_agent
 from .collectors.streams import key_of
 from .core.agent import Agent
 from .core.agent_check import for_env, taught_in
@@ -180,6 +180,8 @@ def train(
     made_env = envs.make(env, **env_options) if isinstance(env, str) else env
     check_shapes(made_env)
     made_agent = make_agent(agent, **chosen.options | given) if isinstance(agent, str) else agent
+    if isinstance(agent, str):
+        check_swept(agent, chosen.options | given, config.sweep)
     made_agent = taught_in(for_env(made_agent, made_env.spec), made_env)
     if "record" not in settings:
         config = dataclasses.replace(config, record=recorded_by_default(made_agent.learns_from, made_env))

@@ -8,8 +8,9 @@ from fresh_process import check_refusals
 import kousoku as ks
 from kousoku.agents import AGENTS
 from kousoku.agents.needed_options import NEEDED, OF_HIDDEN_LAYERS
-from kousoku.agents.options import beside, describe, idle_options, make_agent, option_names, rebuild
+from kousoku.agents.options import beside, check_swept, describe, idle_options, make_agent, option_names, rebuild
 from kousoku.core.agent import Agent
+from kousoku.core.errors import ConfigError
 from kousoku.nn import PolicyConfig, QNetworkConfig
 
 IN_VAIN = [
@@ -100,6 +101,18 @@ def test_a_run_of_a_preset_begins_without_what_a_given_switch_makes_idle(monkeyp
         ks.train("sac", "Hopper-v5", learn_temperature=False)
     assert begun[0].target_entropy is None
     assert not begun[0].learn_temperature
+
+
+@pytest.mark.parametrize(
+    ("id", "name", "lacking"),
+    [("dqn", "priority_alpha", "prioritised=True"), ("sac", "return_limit", "normalise_rewards=True"),
+     ("td3", "return_limit", "normalise_rewards=True")],
+)  # fmt: skip
+def test_a_sweep_over_what_changes_nothing_is_refused(id, name, lacking):
+    with pytest.raises(ConfigError, match=rf"sweep\['{name}'\]: got .*; it changes nothing without {lacking}; give"):
+        ks.train(id, "Pendulum-v1" if id != "dqn" else "CartPole-v1", sweep={name: [0.1, 0.2]}, out="", progress=False)
+    option, value = lacking.split("=")
+    check_swept(id, {option: value == "True"}, {name: [0.1, 0.2], "learning_rate": [0.1]})
 
 
 class Own(Agent):

@@ -109,6 +109,19 @@ def idle_options(id: str, options: Mapping[str, Any]) -> list[str]:
     return [name for name in lacking if _differs(_parsed(name, options[name], types[name]), _usual(id, name))]
 
 
+def check_swept(id: str, options: Mapping[str, Any], swept: Mapping[str, Any]) -> None:
+    """Refuses a sweep over an option that changes nothing beside an agent's others.
+
+    Raises:
+        ConfigError: naming what it lacks.
+    """
+    given = in_our_names(options, option_names(id))
+    for name, values in swept.items():
+        lacking = _lacks(id, name, given)
+        if lacking is not None:
+            raise ConfigError(f"sweep[{name!r}]", values, f"it changes nothing without {lacking}; give that, too")
+
+
 def beside(id: str, preset: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a preset's options without those that change nothing beside what is given: nobody asked for them."""
     ours = in_our_names(given, option_names(id))
