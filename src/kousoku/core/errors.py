@@ -186,9 +186,9 @@ def check_number(
     """
     if _is_traced(value):
         return
-    held = _held(value)
-    if is_number(held):
-        number = _bounded(held)
+    known = held(value)
+    if is_number(known):
+        number = _bounded(known)
         above = number > low if open_low or math.isinf(low) > math.isinf(high) else number >= low
         below = number < high if open_high else number <= high
         ends = [end for end, is_open in ((low, open_low), (high, open_high)) if is_open]
@@ -200,7 +200,7 @@ def check_number(
             fix = f"float32 rounds it to an end; use a number {interval(low, high, open_low, open_high)} that it keeps"
             raise ConfigError(field, value, fix)
     one_sided = math.isinf(high) and not math.isinf(low)  # of which infinity is not outside, to read the words alone
-    kind = "finite number" if one_sided and is_number(held) and _bounded(held) == math.inf else "number"
+    kind = "finite number" if one_sided and is_number(known) and _bounded(known) == math.inf else "number"
     one = "one" if getattr(value, "ndim", 0) else "a"
     raise ConfigError(field, value, f"use {one} {kind} {interval(low, high, open_low, open_high)}")
 
@@ -211,8 +211,8 @@ def _is_traced(value: Any) -> bool:
     return jax is not None and isinstance(value, (jax.core.Tracer, jax.ShapeDtypeStruct))
 
 
-def _held(value: Any) -> Any:
-    """Returns the number of Python's that an array of one holds; anything else as it is, such as a random key."""
+def held(value: Any) -> Any:
+    """Returns what an array without axes holds, as Python's; anything else as it is, a tracer and a random key too."""
     if is_number(value) or getattr(value, "ndim", None) != 0:
         return value
     try:

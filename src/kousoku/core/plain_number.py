@@ -6,10 +6,9 @@ import dataclasses
 import math
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
+
+from .errors import held
 
 EXACT = 2**53
 """The largest whole number up to which a float holds all."""
@@ -19,14 +18,10 @@ def plain_number(value: Any) -> Any:
     """Returns what a scalar of NumPy's or JAX's holds, as Python's; a tracer, a key, and all else as it is.
 
     Examples:
-        >>> plain_number(np.array(-1.0)), plain_number(jnp.int32(3)), plain_number("a")
+        >>> plain_number(np.array(-1.0)), plain_number(np.int32(3)), plain_number("a")
         (-1.0, 3, 'a')
     """
-    if isinstance(value, np.generic):
-        return value.item()
-    if not isinstance(value, np.ndarray | jax.Array) or isinstance(value, Tracer) or value.ndim:
-        return value
-    return value if jnp.issubdtype(value.dtype, jax.dtypes.extended) else value.item()
+    return value.item() if isinstance(value, np.generic) else held(value)
 
 
 def hold_plain_numbers(module: Any) -> None:
@@ -36,11 +31,11 @@ def hold_plain_numbers(module: Any) -> None:
     holds it. It is for constructors, which check numbers by value, before or after.
     """
     for field in dataclasses.fields(module):
-        held = getattr(module, field.name, None)
-        number = plain_number(held)
+        value = getattr(module, field.name, None)
+        number = plain_number(value)
         if not field.metadata.get("static", False):
             number = in_float(number)
-        if number is not held:
+        if number is not value:
             object.__setattr__(module, field.name, number)
 
 

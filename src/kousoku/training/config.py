@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from ..core.errors import ConfigError, as_list, check_choice, check_count, check_flag, is_number
-from ..core.plain_number import in_float
+from ..core.plain_number import in_float, plain_number
 from ..core.spaces import LARGEST
 from ..ops.schedules import USUAL_STEPS
 from .metrics.loggers import check_loggers
@@ -215,7 +215,7 @@ def _listed(name: str, values: Any) -> Sequence[float]:
     listed = _plain_array(values)
     if isinstance(listed, str) or not isinstance(listed, Sequence) or not len(listed):
         raise ConfigError(f"sweep[{name!r}]", values, "give a list of numbers")
-    listed = [value.item() if getattr(value, "ndim", None) == 0 else value for value in listed]
+    listed = [plain_number(value) for value in listed]
     if any(hasattr(value, "ndim") for value in listed):
         raise ConfigError(f"sweep[{name!r}]", values, "give a list of numbers, not of arrays")
     listed = [
