@@ -290,6 +290,15 @@ def check_schedule(field: str, value: Any, **bounds: Any) -> None:
         check_number(field, value, **bounds)
 
 
+def check_learning_rate(field: str, rate: Any) -> None:
+    """Refuses a learning rate that cannot work: a schedule may come to 0, a number not.
+
+    Raises:
+        ConfigError: naming the field.
+    """
+    check_schedule(field, rate, low=0, open_low=not callable(rate), open_high=True)
+
+
 def _check_gives_number(field: str, function: Callable[..., Any]) -> None:
     """Refuses a function that cannot be called with a count, or gives something else than a real number.
 

@@ -24,9 +24,9 @@ from ...ops.advantages import gae
 from ...ops.centring import centred, dwarfing_value, observe_steps
 from ...ops.distributions import Distribution
 from ...ops.normalisation import RunningMoments, no_moments, scale_rewards
-from ...ops.schedules import ScalarOrSchedule, check_schedule, counted
+from ...ops.schedules import ScalarOrSchedule, check_learning_rate, check_schedule, counted
 from ...ops.trees import select
-from .gradients import check_learning_rate, init_optimiser
+from .gradients import init_optimiser
 
 
 class ActorCriticState(eqx.Module):

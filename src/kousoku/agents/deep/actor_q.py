@@ -36,7 +36,7 @@ from ...nn.fits import check_builder, check_has_numbers
 from ...nn.hidden import drops
 from ...nn.observation_stats import Statistics, init_obs_stats, normalise_obs, update_obs_stats
 from ...ops.across import mean_over
-from ...ops.schedules import Linear, ScalarOrSchedule, counted, value_at
+from ...ops.schedules import Linear, ScalarOrSchedule, check_learning_rate, counted, value_at
 from ...ops.td_targets import action_value
 from .critics import (
     Batch,
@@ -51,7 +51,7 @@ from .critics import (
     targets_of,
 )
 from .epochs import Scalars
-from .gradients import apply_gradients, check_learning_rate, gradient_vector, gradient_when_due, init_optimiser
+from .gradients import apply_gradients, gradient_vector, gradient_when_due, init_optimiser
 from .replay_of import check_priorities, replay_of
 
 

@@ -26,10 +26,10 @@ from ...ops import losses
 from ...ops.across import mean_over
 from ...ops.advantages import lambda_returns
 from ...ops.normalisation import RunningMoments, no_moments
-from ...ops.schedules import ScalarOrSchedule, check_schedule, counted, value_at
+from ...ops.schedules import ScalarOrSchedule, check_learning_rate, check_schedule, counted, value_at
 from .actor_critic import check_own_network, draw, flat_time, is_recurrent, scaled_rewards
 from .epochs import MOST_EPOCHS, Scalars, run_epochs
-from .gradients import apply_gradients, check_learning_rate, init_optimiser
+from .gradients import apply_gradients, init_optimiser
 from .minibatches import divide, minibatch_indices, num_strata
 
 

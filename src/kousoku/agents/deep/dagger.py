@@ -24,13 +24,13 @@ from ...nn.actor_q import CRITIC_OPTIONS, ActorQBuilder, ActorQConfig, check_act
 from ...nn.batch_renorm import with_statistics
 from ...nn.fits import check_builder
 from ...ops.across import mean_over
-from ...ops.schedules import Linear, ScalarOrSchedule, check_schedule, value_at
+from ...ops.schedules import Linear, ScalarOrSchedule, check_learning_rate, check_schedule, value_at
 from ..planning import value_iteration
 from .actor_critic import draw
 from .actor_q import learned_batch
 from .bc import imitation_loss
 from .epochs import Scalars
-from .gradients import apply_gradients, check_learning_rate, gradient_vector, init_optimiser
+from .gradients import apply_gradients, gradient_vector, init_optimiser
 
 PLANNED = "`kousoku.train` plans one where the environment has an exact model and observes the number of its state"
 

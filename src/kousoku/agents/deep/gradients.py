@@ -13,7 +13,6 @@ from jaxtyping import Array, Bool, Float
 from ...compiler import backends, on_arrays
 from ...nn.hyperspherical import with_unit_weights
 from ...ops.across import mean_over
-from ...ops.schedules import check_schedule
 from ...ops.trees import as_vector
 
 Vector = Float[Array, " P"]
@@ -25,15 +24,6 @@ def gradient_of(loss: Callable[..., Any]) -> Callable[..., Any]:
     It is compiled with vectors along its arrays.
     """
     return on_arrays(jax.grad(loss, has_aux=True))
-
-
-def check_learning_rate(field: str, rate: Any) -> None:
-    """Refuses a learning rate that cannot work: a schedule may come to 0, a number not.
-
-    Raises:
-        ConfigError: naming the field.
-    """
-    check_schedule(field, rate, low=0, open_low=not callable(rate), open_high=True)
 
 
 def gradient_when_due(

@@ -26,13 +26,13 @@ from ...nn.fits import check_builder, check_has_numbers
 from ...nn.observation_stats import Statistics, init_obs_stats, normalise_obs
 from ...ops.distributions import Distribution
 from ...ops.normalisation import RunningMoments
-from ...ops.schedules import ScalarOrSchedule
+from ...ops.schedules import ScalarOrSchedule, check_learning_rate
 from ...ops.trees import to_device
 from .actor_critic import draw
 from .actor_q import learned_batch
 from .critics import Batch
 from .epochs import Scalars
-from .gradients import check_learning_rate, init_optimiser
+from .gradients import init_optimiser
 
 
 class OfflineState(eqx.Module):

@@ -21,8 +21,7 @@ from ...nn.q_network import (
     check_q_network,
 )
 from ...ops import exploration
-from ...ops.schedules import check_schedule
-from .gradients import check_learning_rate
+from ...ops.schedules import check_learning_rate, check_schedule
 
 choose_epsilon_greedy = kernel(exploration.epsilon_greedy)
 

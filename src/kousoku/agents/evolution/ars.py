@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...core.errors import ConfigError, check_size
 from ...ops.evolution import finite_returns
-from ...ops.schedules import ScalarOrSchedule, check_schedule, value_at
+from ...ops.schedules import ScalarOrSchedule, check_learning_rate, check_schedule, value_at
 from .mirrored import MirroredStrategy, directions_of
 from .strategy import EvolutionState, Scalars, parameters
 
@@ -55,9 +55,7 @@ class ARS(MirroredStrategy):
         if self.num_directions == 1:
             fix = "two returns of one direction tell its sign alone; use at least 2"
             raise ConfigError("num_directions", self.num_directions, fix)
-        check_schedule(
-            "learning_rate", self.learning_rate, low=0, open_low=not callable(self.learning_rate), open_high=True
-        )
+        check_learning_rate("learning_rate", self.learning_rate)
         check_schedule("noise_std", self.noise_std, low=0, open_low=True, open_high=True)
 
     @property

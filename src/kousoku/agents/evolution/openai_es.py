@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...core.errors import check_number
 from ...ops.evolution import antithetic_gradient, centred_ranks
-from ...ops.schedules import ScalarOrSchedule, check_schedule, value_at
+from ...ops.schedules import ScalarOrSchedule, check_learning_rate, check_schedule, value_at
 from .mirrored import MirroredStrategy, check_pairs, directions_of
 from .strategy import EvolutionState, Scalars, parameters
 
@@ -50,9 +50,7 @@ class OpenAIES(MirroredStrategy):
 
     def __check_init__(self) -> None:
         check_pairs(self.population_size)
-        check_schedule(
-            "learning_rate", self.learning_rate, low=0, open_low=not callable(self.learning_rate), open_high=True
-        )
+        check_learning_rate("learning_rate", self.learning_rate)
         check_schedule("noise_std", self.noise_std, low=0, open_low=True, open_high=True)
         check_number("weight_decay", self.weight_decay, low=0, open_high=True)
 

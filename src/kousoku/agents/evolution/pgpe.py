@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...core.errors import check_number
 from ...ops.evolution import centred_ranks, clip_up
-from ...ops.schedules import ScalarOrSchedule, check_schedule, value_at
+from ...ops.schedules import ScalarOrSchedule, check_learning_rate, value_at
 from .mirrored import MirroredStrategy, check_pairs, directions_of
 from .strategy import EvolutionState, Scalars, parameters
 
@@ -65,9 +65,7 @@ class PGPE(MirroredStrategy):
 
     def __check_init__(self) -> None:
         check_pairs(self.population_size)
-        check_schedule(
-            "learning_rate", self.learning_rate, low=0, open_low=not callable(self.learning_rate), open_high=True
-        )
+        check_learning_rate("learning_rate", self.learning_rate)
         if self.max_speed is not None:
             check_number("max_speed", self.max_speed, low=0, open_low=True)
         check_number("momentum", self.momentum, low=0, high=1, open_high=True)
