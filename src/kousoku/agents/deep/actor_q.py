@@ -13,7 +13,6 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from ...collectors.replay import Replay
-from ...collectors.update_ratio import steps_of_ratio
 from ...compiler import kernel
 from ...core.agent import Agent, Estimate
 from ...core.env import EnvSpec
@@ -52,7 +51,7 @@ from .critics import (
 )
 from .epochs import Scalars
 from .gradients import apply_gradients, gradient_vector, gradient_when_due, init_optimiser
-from .replay_of import check_priorities, replay_of
+from .replay_of import OF_VALUES, check_priorities, replay_of
 
 
 class ActorQState(eqx.Module):
@@ -200,8 +199,7 @@ class ActorQAgent(Agent):
 
     @property
     def learns_from(self) -> Replay:
-        num_steps, gradient_steps = steps_of_ratio(self.update_ratio, check_size("num_envs", self.num_envs))
-        return replay_of(self, num_steps, gradient_steps, ("normalise_rewards", "return_limit"))
+        return replay_of(self, (*OF_VALUES, "normalise_rewards", "return_limit"))
 
     def optimiser(self) -> optax.GradientTransformation:
         """Returns the optax transformation of the gradients."""

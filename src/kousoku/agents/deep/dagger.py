@@ -13,11 +13,10 @@ import optax
 from jaxtyping import Array, Int, PRNGKeyArray
 
 from ...collectors.replay import Replay
-from ...collectors.update_ratio import steps_of_ratio
 from ...compiler import kernel
 from ...core.agent import Agent
 from ...core.env import Env, EnvSpec, Finite
-from ...core.errors import ConfigError, check_count, check_number, check_size, shorten
+from ...core.errors import ConfigError, check_count, check_number, shorten
 from ...core.spaces import Discrete
 from ...core.timestep import ReplayBatch
 from ...nn.actor_q import CRITIC_OPTIONS, ActorQBuilder, ActorQConfig, check_actor_q
@@ -31,6 +30,7 @@ from .actor_q import learned_batch
 from .bc import imitation_loss
 from .epochs import Scalars
 from .gradients import apply_gradients, gradient_vector, init_optimiser
+from .replay_of import replay_of
 
 PLANNED = "`kousoku.train` plans one where the environment has an exact model and observes the number of its state"
 
@@ -112,9 +112,7 @@ class DAgger(Agent):
 
     @property
     def learns_from(self) -> Replay:
-        num_steps, gradient_steps = steps_of_ratio(self.update_ratio, check_size("num_envs", self.num_envs))
-        sizes = (self.num_envs, num_steps, self.capacity, self.batch_size, gradient_steps, self.learning_starts)
-        return Replay(*sizes, gradient_steps_by="update_ratio")
+        return replay_of(self)
 
     def taught_in(self, env: Env) -> DAgger:
         """Returns the agent with its expert: the optimal policy of the environment, if none is given.

@@ -12,7 +12,6 @@ import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from ...collectors.replay import Replay
-from ...collectors.update_ratio import steps_of_ratio
 from ...core.agent import Agent, Estimate
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_flag, check_number, check_size
@@ -30,7 +29,7 @@ from .distributional import atoms_loss, target_atoms, target_mean
 from .epochs import Scalars
 from .gradients import apply_gradients, gradient_of, init_optimiser
 from .q_values import build_q_network, check_q_settings, choose
-from .replay_of import check_priorities, replay_of
+from .replay_of import OF_VALUES, check_priorities, replay_of
 
 
 class DQNState(eqx.Module):
@@ -174,13 +173,13 @@ class DQN(Agent):
 
     @property
     def learns_from(self) -> Replay:
-        num_steps, gradient_steps = self.num_steps, self.gradient_steps
-        if self.update_ratio is not None:
-            if (num_steps, gradient_steps) != (1, 1):
-                fix = "it sets num_steps and gradient_steps; leave those out, or leave it out"
-                raise ConfigError("update_ratio", self.update_ratio, fix)
-            num_steps, gradient_steps = steps_of_ratio(self.update_ratio, check_size("num_envs", self.num_envs))
-        return replay_of(self, num_steps, gradient_steps)
+        steps = self.num_steps, self.gradient_steps
+        if self.update_ratio is None:
+            return replay_of(self, OF_VALUES, steps)
+        if steps != (1, 1):
+            fix = "it sets num_steps and gradient_steps; leave those out, or leave it out"
+            raise ConfigError("update_ratio", self.update_ratio, fix)
+        return replay_of(self, OF_VALUES)
 
     def optimiser(self) -> optax.GradientTransformation:
         return optax.scale_by_adam(eps=self.adam_epsilon)  # pyright: ignore[reportArgumentType]

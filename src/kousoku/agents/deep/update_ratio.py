@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import ConfigError, is_number
+from ...core.errors import ConfigError, is_number
 
 LEAST, MOST = Fraction(1, 512), Fraction(20)
 USE = f"use a number of gradient steps per environment step in [{LEAST}, {MOST}], such as 0.25 or 1/16"

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from kousoku.collectors.update_ratio import LEAST, MOST, MOST_STEPS, steps_of_ratio
+from kousoku.agents.deep.update_ratio import LEAST, MOST, MOST_STEPS, steps_of_ratio
 from kousoku.core.errors import ConfigError
 
 
