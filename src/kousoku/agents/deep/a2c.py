@@ -12,9 +12,8 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...collectors.rollouts import Rollouts
 from ...core.errors import ConfigError, check_number
-from ...core.former import FORMERLY
 from ...core.timestep import Rollout
-from ...nn import ActorCriticConfig, Network, NetworkBuilder
+from ...nn import Network
 from ...ops import losses
 from ...ops.across import mean_over
 from ...ops.schedules import ScalarOrSchedule, value_at
@@ -38,21 +37,9 @@ class A2C(ActorCriticAgent):
     of the paper, n up to the end of the rollout) and G = A + V.
 
     Attributes:
-        num_envs: environments that act at once.
-        num_steps: steps of each environment between two updates.
-        network: builds the network: an `ActorCriticConfig`, or a function (observation space, action space, key).
-        learning_rate: learning rate of RMSProp, a number or a schedule of the environment steps taken.
-        discount: discount factor gamma, in [0, 1].
-        gae_lambda: lambda of generalised advantage estimation, in [0, 1].
-        value_coefficient: weight c_v of the value loss.
-        entropy_coefficient: weight c_e of the entropy bonus, a number or a schedule.
-        max_gradient_norm: the global norm of the gradient is scaled down to this; None for no limit.
-        normalise_advantages: whether the advantages of a rollout are normalised to mean 0 and standard deviation 1.
-        normalise_observations: whether floating point observations are scaled by their running moments.
-        observation_limit: scaled observations are clipped to +- this.
-        normalise_rewards: whether rewards are divided by the running standard deviation of the discounted return.
-        reward_limit: scaled rewards are clipped to +- this.
-        centre_rewards: whether a constant is kept out of the values where it dwarfs what rewards differ by.
+        num_envs, num_steps, network, learning_rate, discount, gae_lambda, value_coefficient, entropy_coefficient,
+            max_gradient_norm, normalise_advantages, normalise_observations, observation_limit, normalise_rewards,
+            reward_limit, centre_rewards: as of `ActorCriticAgent`.
         rmsprop_decay: decay of the running mean of squared gradients.
         rmsprop_epsilon: added to the mean of squared gradients, under the root.
 
@@ -64,21 +51,10 @@ class A2C(ActorCriticAgent):
         Mnih et al., Asynchronous methods for deep reinforcement learning, arXiv:1602.01783, algorithm S3.
     """
 
-    num_envs: int = eqx.field(static=True, default=64)
     num_steps: int = eqx.field(static=True, default=8)
-    network: NetworkBuilder = eqx.field(static=True, default=ActorCriticConfig())
     learning_rate: ScalarOrSchedule = 7e-4
-    discount: float | Array = 0.99
     gae_lambda: float | Array = 1.0
-    value_coefficient: float | Array = 0.5
-    entropy_coefficient: ScalarOrSchedule = 0.0
-    max_gradient_norm: float | Array | None = 0.5
     normalise_advantages: bool = eqx.field(static=True, default=False)
-    normalise_observations: bool = eqx.field(static=True, default=True)
-    observation_limit: float | Array = 10.0
-    normalise_rewards: bool = eqx.field(static=True, default=True)
-    reward_limit: float | Array = 10.0
-    centre_rewards: bool = eqx.field(static=True, default=True, metadata={FORMERLY: False})
     rmsprop_decay: float | Array = 0.99
     rmsprop_epsilon: float | Array = 1e-5
 

@@ -1,5 +1,7 @@
 """Parts that PPO and A2C share: a network that acts and values, and what it learns from in a rollout."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
@@ -15,6 +17,7 @@ from ...core.action_mask import check_mask
 from ...core.agent import Agent
 from ...core.env import EnvSpec
 from ...core.errors import check_flag, check_number, check_size
+from ...core.former import FORMERLY
 from ...core.timestep import Rollout
 from ...nn import ActorCriticConfig, Network, NetworkBuilder, check_network
 from ...nn.fits import check_builder, check_has_numbers
@@ -89,36 +92,37 @@ class ActorCriticAgent(Agent):
     Attributes:
         num_envs: environments that act at once.
         num_steps: steps of each environment between two updates.
-        network: builds the network from two spaces and a key: an `ActorCriticConfig`, or a function of one's own.
-        learning_rate: of the optimiser, a number or a schedule of the environment steps taken.
+        network: builds the network: an `ActorCriticConfig`, or a function (observation space, action space, key).
+        learning_rate: learning rate of the optimiser, a number or a schedule of the environment steps taken.
         discount: discount factor gamma, in [0, 1].
-        gae_lambda: lambda in [0, 1].
-        value_coefficient, entropy_coefficient: weights in the objective.
-        max_gradient_norm: None for no limit.
+        gae_lambda: lambda of generalised advantage estimation, in [0, 1].
+        value_coefficient: weight c_v of the value loss.
+        entropy_coefficient: weight c_e of the entropy bonus, a number or a schedule.
+        max_gradient_norm: the global norm of the gradient is scaled down to this; None for no limit.
         normalise_advantages: whether the advantages of a gradient step are normalised to mean 0 and standard deviation
             1.
         normalise_observations: whether floating point observations are centred and scaled by their running moments.
         observation_limit: scaled observations are clipped to +- this.
         normalise_rewards: whether rewards are divided by the running standard deviation of the discounted return.
         reward_limit: scaled rewards are clipped to +- this.
-        centre_rewards: whether a constant is kept out of the values where it dwarfs the rest (see `ops.centring`).
+        centre_rewards: whether a constant is kept out of the values where it dwarfs what rewards differ by.
     """
 
-    num_envs: eqx.AbstractVar[int]
-    num_steps: eqx.AbstractVar[int]
-    network: eqx.AbstractVar[NetworkBuilder]
-    learning_rate: eqx.AbstractVar[ScalarOrSchedule]
-    discount: eqx.AbstractVar[float | Array]
-    gae_lambda: eqx.AbstractVar[float | Array]
-    value_coefficient: eqx.AbstractVar[float | Array]
-    entropy_coefficient: eqx.AbstractVar[ScalarOrSchedule]
-    max_gradient_norm: eqx.AbstractVar[float | Array | None]
-    normalise_advantages: eqx.AbstractVar[bool]
-    normalise_observations: eqx.AbstractVar[bool]
-    observation_limit: eqx.AbstractVar[float | Array]
-    normalise_rewards: eqx.AbstractVar[bool]
-    reward_limit: eqx.AbstractVar[float | Array]
-    centre_rewards: eqx.AbstractVar[bool]
+    num_envs: int = eqx.field(static=True, default=64)
+    num_steps: int = eqx.field(static=True, default=128)
+    network: NetworkBuilder = eqx.field(static=True, default=ActorCriticConfig())
+    learning_rate: ScalarOrSchedule = 1e-3
+    discount: float | Array = 0.99
+    gae_lambda: float | Array = 0.99
+    value_coefficient: float | Array = 0.5
+    entropy_coefficient: ScalarOrSchedule = 0.0
+    max_gradient_norm: float | Array | None = 0.5
+    normalise_advantages: bool = eqx.field(static=True, default=True)
+    normalise_observations: bool = eqx.field(static=True, default=True)
+    observation_limit: float | Array = 10.0
+    normalise_rewards: bool = eqx.field(static=True, default=True)
+    reward_limit: float | Array = 10.0
+    centre_rewards: bool = eqx.field(static=True, default=True, metadata={FORMERLY: False})
 
     @abstractmethod
     def optimiser(self) -> Any:

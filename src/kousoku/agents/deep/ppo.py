@@ -13,9 +13,8 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...collectors.rollouts import Rollouts
 from ...core.errors import ConfigError, check_number, check_size
-from ...core.former import FORMERLY
 from ...core.timestep import Rollout
-from ...nn import ActorCriticConfig, Network, NetworkBuilder
+from ...nn import ActorCriticConfig, Network
 from ...ops import losses
 from ...ops.schedules import ScalarOrSchedule, check_schedule, value_at
 from .actor_critic import (
@@ -40,27 +39,14 @@ class PPO(ActorCriticAgent):
     Time limits bootstrap: the value of a truncated step's true successor counts, that of a terminated one is zero.
 
     Attributes:
-        num_envs: environments that act at once.
-        num_steps: steps of each environment between two updates.
-        network: builds the network: an `ActorCriticConfig`, or a function (observation space, action space, key).
-        learning_rate: learning rate of Adam, a number or a schedule of the environment steps taken.
-        discount: discount factor gamma, in [0, 1].
-        gae_lambda: lambda of generalised advantage estimation, in [0, 1].
+        num_envs, num_steps, network, learning_rate, discount, gae_lambda, value_coefficient, entropy_coefficient,
+            max_gradient_norm, normalise_advantages, normalise_observations, observation_limit, normalise_rewards,
+            reward_limit, centre_rewards: as of `ActorCriticAgent`.
         epochs: passes over a rollout.
         minibatches: minibatches of a rollout, one gradient step each.
         clip: how far the probability ratio may move from 1 before it is clipped, a number or a schedule.
         value_clip: how far V may move from its old value in one update; None for no limit.
-        value_coefficient: weight c_v of the value loss.
-        entropy_coefficient: weight c_e of the entropy bonus, a number or a schedule.
-        max_gradient_norm: the global norm of the gradient is scaled down to this; None for no limit.
-        normalise_advantages: whether the advantages of each minibatch are normalised to mean 0 and standard deviation
-            1.
         target_kl: later epochs are left out once the mean approximate KL of one exceeds this; None for never.
-        normalise_observations: whether floating point observations are scaled by their running moments.
-        observation_limit: scaled observations are clipped to +- this.
-        normalise_rewards: whether rewards are divided by the running standard deviation of the discounted return.
-        reward_limit: scaled rewards are clipped to +- this.
-        centre_rewards: whether a constant is kept out of the values where it dwarfs what rewards differ by.
         adam_epsilon: added to Adam's denominator.
 
     Metrics: "policy_loss", "value_loss", "entropy", "approx_kl", "clipfrac", "gradient_norm" (means over all gradient
@@ -80,26 +66,11 @@ class PPO(ActorCriticAgent):
         Naik et al., Reward centering, arXiv:2405.09999; here as a potential (see `ops.centring`).
     """
 
-    num_envs: int = eqx.field(static=True, default=64)
-    num_steps: int = eqx.field(static=True, default=128)
-    network: NetworkBuilder = eqx.field(static=True, default=ActorCriticConfig())
-    learning_rate: ScalarOrSchedule = 1e-3
-    discount: float | Array = 0.99
-    gae_lambda: float | Array = 0.99
     epochs: int = eqx.field(static=True, default=4)
     minibatches: int = eqx.field(static=True, default=8)
     clip: ScalarOrSchedule = 0.2
     value_clip: float | Array | None = None
-    value_coefficient: float | Array = 0.5
-    entropy_coefficient: ScalarOrSchedule = 0.0
-    max_gradient_norm: float | Array | None = 0.5
-    normalise_advantages: bool = eqx.field(static=True, default=True)
     target_kl: float | Array | None = None
-    normalise_observations: bool = eqx.field(static=True, default=True)
-    observation_limit: float | Array = 10.0
-    normalise_rewards: bool = eqx.field(static=True, default=True)
-    reward_limit: float | Array = 10.0
-    centre_rewards: bool = eqx.field(static=True, default=True, metadata={FORMERLY: False})
     adam_epsilon: float | Array = 1e-5
 
     def __check_init__(self) -> None:
