@@ -1,5 +1,7 @@
 """The estimate of memory counts what is held at once."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -187,3 +189,44 @@ def test_a_strategy_names_what_it_has_and_its_network_where_the_fewest_candidate
 )
 def test_what_there_can_be_fewer_of_is_named(agent_id, options, field):
     assert ks.make_agent(agent_id, **options).learns_from.size[0] == field
+
+
+@pytest.mark.parametrize(("devices", "mebibytes"), [(1, 40), (2, 30)])
+def test_activations_count_once_they_are_planned_and_nothing_is_left(devices, mebibytes, monkeypatch, tmp_path):
+    """The estimate knows the rollouts, 0.5 MiB, and the network; the layers of 8,192 steps are known when compiled."""
+    agent = ks.make_agent("ppo", num_envs=64, minibatches=1, epochs=1, hidden=(256, 256))
+    assert refusal(agent, mebibytes << 20, monkeypatch) is None
+    with pytest.raises(ConfigError) as refused:
+        ks.train(agent, "CartPole-v1", steps=8192, out=tmp_path / "run", progress=False, devices=devices)
+    of = f"{mebibytes / 1024 / devices:.3g} GiB a device"
+    said = f"agent: got 'PPO'; training it needs about 0.0[0-9]+ GiB of {of}; use smaller minibatches, .*"
+    assert re.fullmatch(said, str(refused.value))
+    assert not list(tmp_path.iterdir())
+    monkeypatch.undo()
+    run = ks.train(agent, "CartPole-v1", steps=8192, out="", progress=False, devices=devices, eval_episodes=0)
+    assert run.record.facts["first_block_seconds"] > 0
+
+
+def test_a_device_s_own_memory_is_its_limit():
+    class Plan:
+        argument_size_in_bytes, temp_size_in_bytes, output_size_in_bytes, alias_size_in_bytes = 300, 500, 200, 100
+
+    class Device:
+        def __init__(self, limit):
+            self.limit = limit
+
+        def memory_stats(self):
+            return {"bytes_limit": self.limit}
+
+    class Compiled:
+        def __init__(self, plan):
+            self.plan = plan
+
+        def memory_analysis(self):
+            return self.plan
+
+    agent = ks.make_agent("ppo")
+    memory_check.check_program(agent, Compiled(Plan()), [Device(1126), Device(9000)])
+    memory_check.check_program(agent, Compiled(None), [Device(1)])
+    with pytest.raises(ConfigError, match=r"training it needs about .* a device; use"):
+        memory_check.check_program(agent, Compiled(Plan()), [Device(9000), Device(1124)])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import Any
 
 import jax
 
@@ -40,6 +42,30 @@ def check_memory(agent: Agent, envs: PointEnvs, members: int, recording: Recordi
             raise _too_large(agent, shapes.state, recorded + bytes_each, total)
         need = _about(members * bytes_each, total)
         raise ConfigError("seeds x sweep", plural(members, "agent"), f"they need {need}; use at most {fits}")
+
+
+def check_program(agent: Agent, compiled: Any, devices: Sequence[Any]) -> None:
+    """Refuses a compiled program for which memory has no room: its arrays, and all that it computes from them.
+
+    It is what XLA has planned, with the activations of networks, which `check_memory` does not know of. What kernels
+    take while they run is not in it.
+
+    Args:
+        agent: what is trained.
+        compiled: the program, a `jax.stages.Compiled`.
+        devices: that it runs on, each of them with its share.
+
+    Raises:
+        ConfigError: with what it needs.
+    """
+    plan = compiled.memory_analysis()
+    if plan is None:
+        return
+    need = plan.argument_size_in_bytes + plan.temp_size_in_bytes + plan.output_size_in_bytes - plan.alias_size_in_bytes
+    total = min(_memory_of(each, len(devices)) for each in devices)
+    if need > 0.8 * total:
+        fix = "use smaller minibatches, fewer environments or agents, or a smaller network"
+        raise ConfigError("agent", type(agent).__name__, f"training it needs {_about(need, total)} a device; {fix}")
 
 
 def check_samples(agent: Agent, env: Env) -> None:
@@ -131,6 +157,11 @@ def _member_bytes(agent: Agent, shapes: Shapes) -> int:
     state, data, steps = shapes
     temporary = agent.learns_from.temporaries(data, state.data)
     return 2 * tree_bytes((state, data, steps.info, steps.end)) + tree_bytes(temporary)
+
+
+def _memory_of(device: Any, sharing: int) -> int:
+    """Returns the bytes of a device's own memory, or of its share of this machine's."""
+    return (device.memory_stats() or {}).get("bytes_limit") or _memory() // sharing
 
 
 def _memory() -> int:

@@ -73,6 +73,13 @@ class TrainLoop:
         """How many devices share the work."""
         return 1 if self.placement.mesh is None else self.placement.mesh.size
 
+    def compile(self, state: TrainState) -> None:
+        """Compiles what `run` runs, where that is one program.
+
+        Raises:
+            ConfigError: if memory does not hold what it computes.
+        """
+
     def whole(self, step: int) -> int:
         """Returns the first step, from this one on, that the loop can stop at."""
         return whole_iterations(step, self.iteration_steps)

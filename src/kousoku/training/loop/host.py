@@ -52,6 +52,7 @@ class OngoingRun:
         failure: what the check found; None if all is well.
         saved: the step of the last checkpoint, or at which all was looked at as for one.
         saved_at, saving: when that was, and the seconds that it took.
+        compiling: seconds of compiling that no block has counted.
         blocks: how many have run here.
         pace: how many steps the next one may have, at least one iteration.
     """
@@ -64,6 +65,7 @@ class OngoingRun:
     saved: int = -1
     saved_at: float = field(default_factory=time.monotonic)
     saving: float = 0.0
+    compiling: float = 0.0
     blocks: int = 0
     pace: int = 1
 
@@ -124,7 +126,8 @@ def _advance(loop: TrainLoop, run: OngoingRun, until: int) -> None:
     began = time.perf_counter()
     run.state, progress.step = loop.run(run.state, at, min(until, loop.whole(at + run.pace)))
     jax.block_until_ready(run.state)
-    spent = time.perf_counter() - began
+    spent = time.perf_counter() - began + run.compiling
+    run.compiling = 0.0
     progress.seconds += spent
     run.blocks += 1
     if run.blocks == 1 and at == 0:

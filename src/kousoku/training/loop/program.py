@@ -23,6 +23,7 @@ from ...core.ours import is_ours
 from ...ops.trees import to_device
 from ..devices import pad_to, select_devices
 from ..guards.collector_answers import devices_of
+from ..guards.memory_check import check_program
 from ..guards.replicas import check_divided, check_replicas
 from ..metrics.drain import Placement
 from ..metrics.metric_sums import MetricSums, Recording
@@ -137,6 +138,11 @@ class CompiledLoop(TrainLoop):
         state = _starting(backends.current().name)(program, self.members, self._sums, trained)
         return _place(program.mesh, state, program.specs)
 
+    def compile(self, state: TrainState) -> None:
+        mesh = self.program.mesh
+        devices = select_devices(1) if mesh is None else list(mesh.devices.flat)
+        check_program(self.program.agent, self.lower(state).compile(), devices)
+
     def run(self, state: TrainState, at: int, until: int) -> tuple[TrainState, int]:
         """Advances by as many whole iterations as reach `until`, or as one call should make."""
         done = at // self.iteration_steps
@@ -159,7 +165,7 @@ class CompiledLoop(TrainLoop):
         return self._epoch[1]
 
     def lower(self, state: TrainState) -> Any:
-        """Lowers the program for this machine: for timing the compiler and asking for memory."""
+        """Lowers the program for this machine."""
         return self._advance.lower(self.members, state, np.int32(0), np.int32(0))
 
 

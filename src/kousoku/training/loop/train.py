@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -90,8 +91,8 @@ def train(
     loop = make_loop(agent, population, config)
     asked = config_json(agent, config, env_config) | told
     with contextlib.ExitStack() as stack:
-        held = _held(stack, config, asked, resume)
-        place = None if held is None else held.place
+        stop = stack.enter_context(stop_on_signals())
+        held = None if resume is None else _held(stack, config, asked, resume)
         saved = None if resume is None else _last_checkpoint(resume)
         warn_spent_rates(agent, told["begun_for"], config.steps, config.sweep)
         if saved is not None and agent.learns_from.rounds_over_devices:
@@ -100,11 +101,13 @@ def train(
         if resume is not None and saved is not None:
             _warn_new_episodes(env, resume)
         run.progress.devices, run.progress.available = loop.devices, len(select_devices(config.devices))
+        held = held or _held(stack, config, asked, resume)
+        place = None if held is None else held.place
         if place is not None:
             files.write_json(place.absolute / run_folder.CONFIG, asked)
             checkpoints.cut_back(place.absolute, run.saved)
         stack.callback(loop.close)
-        job = TrainJob(agent, config, population, asked, held, stack.enter_context(stop_on_signals()))
+        job = TrainJob(agent, config, population, asked, held, stop)
         learn(loop, run, job, b"" if saved is None else saved.metrics)
         return finish(job, run.state, run.progress, run.failure)
 
@@ -244,15 +247,22 @@ def _begin(loop: TrainLoop, members: int, saved: Checkpoint | None, begin_with: 
     """Returns all members before their first step, or as a checkpoint holds them."""
     trained = None if begin_with is None else tree_io.unplaced(begin_with.state)
     state = jax.block_until_ready(loop.start(trained))
+    compiling = _seconds_of(lambda: loop.compile(state))
     finite_check = FiniteCheck(state, members)
     drain = drain_metrics(loop.placement, finite_check.watched_often)
     if saved is None:
         progress = RunProgress(started=datetime.now(UTC).isoformat(timespec="seconds"))
-        return OngoingRun(state, progress, finite_check, drain)
+        return OngoingRun(state, progress, finite_check, drain, compiling=compiling)
     _warn_other_versions(saved.versions)
     saved.progress.resumed_at.append(saved.progress.step)
     restored = saved.state(state, members)
-    return OngoingRun(restored, saved.progress, finite_check, drain, saved=saved.progress.step)
+    return OngoingRun(restored, saved.progress, finite_check, drain, saved=saved.progress.step, compiling=compiling)
+
+
+def _seconds_of(work: Callable[[], None]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
 
 
 def _warn_other_versions(made_by: dict[str, str]) -> None:
