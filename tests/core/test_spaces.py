@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from kousoku import Box, ConfigError, Dict, Discrete, MultiDiscrete
+from kousoku.core.spaces import element_like
 
 SHAPES = [(), (3,), (2, 2)]
 BOUNDS = st.one_of(
@@ -25,8 +26,9 @@ few = settings(max_examples=20, deadline=None)
 def is_element(space, key) -> bool:
     """A sample is an element, has the shape and dtype that the space says, and comes again for the same key."""
     sample = space.sample(key)
-    assert sample.shape == space.shape
-    assert sample.dtype == space.dtype
+    for like in (sample, element_like(space)):
+        assert like.shape == space.shape
+        assert like.dtype == space.dtype
     assert np.array_equal(sample, space.sample(key))
     return space.contains(jax.device_get(sample)) and space.contains(sample)
 

@@ -16,6 +16,7 @@ from ..core.agent_check import dtypes_and_shapes, has_own_methods, tracing
 from ..core.collector import SlotFunctions, Steps, TrainState
 from ..core.env import EnvSpec
 from ..core.errors import ConfigError
+from ..core.leaves import key_like
 from ..core.ours import is_ours
 from ..core.timestep import Rollout
 from ..core.update_check import check_leaves, check_state, returned_parts
@@ -70,8 +71,7 @@ class DifferentiatedRollouts(RolloutCollector):
     def check_agent(self, agent: Any, spec: EnvSpec) -> None:
         if not has_own_methods(agent, self, ASKED):
             return
-        key = jax.eval_shape(lambda: jax.random.key(0))
-        state = eqx.filter_eval_shape(agent.init, spec, key)
+        state = eqx.filter_eval_shape(agent.init, spec, key_like())
         with tracing(agent, "parameters"):
             parameters = eqx.filter_eval_shape(agent.parameters, state)
         for leaf in jax.tree.leaves(parameters):

@@ -13,6 +13,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 
 from ..core.env import Env
+from ..core.leaves import key_like
+from ..core.spaces import element_like
 from ..core.timestep import has_divergence_flag
 from ..nn import clip_to
 from ..nn.observation_stats import Statistics, Sums, add_to_sums, begin_sums, moments_of_sums
@@ -164,6 +166,5 @@ def _can_diverge(env: Env, env_state: Any, first: Any) -> bool:
     """
     if has_divergence_flag(first):
         return True
-    key = jax.eval_shape(lambda: jax.random.key(0))
-    action = jax.eval_shape(env.action_space.sample, key)
-    return has_divergence_flag(jax.eval_shape(env.step, key, env_state, action)[1].info)
+    after = jax.eval_shape(env.step, key_like(), env_state, element_like(env.action_space))[1]
+    return has_divergence_flag(after.info)

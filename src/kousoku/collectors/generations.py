@@ -15,6 +15,7 @@ from ..core.agent_check import check_action, dtypes_and_shapes, has_own_methods,
 from ..core.collector import Collector, EpisodeEnd, SlotFunctions, Steps, TrainState, largest_divisor
 from ..core.env import EnvSpec
 from ..core.errors import ConfigError, check_size, check_takes, error_line
+from ..core.leaves import key_like
 from ..core.ours import is_ours
 from ..core.spaces import LARGEST
 from ..core.update_check import check_leaves, check_state, checked_update, returned_parts
@@ -212,7 +213,7 @@ class Generations(Collector):
             with tracing(agent, "act_by"):
                 return _acted(kind, policy, shared, obs)
 
-        action = eqx.filter_eval_shape(played, jax.eval_shape(lambda: jax.random.key(0)))
+        action = eqx.filter_eval_shape(played, key_like())
         check_action(f"{kind.__name__}.act_by", action, spec.action_space)
 
     def _asked(self, agent: Any, state: Any, key: PRNGKeyArray) -> tuple[PyTree[Array], Any]:

@@ -17,9 +17,10 @@ from .env import Env, EnvSpec
 from .env_shapes import shapes
 from .error_meanings import KNOWN_ERRORS, error_meaning
 from .errors import ConfigError, check_takes, shorten
+from .leaves import key_like
 from .ours import is_ours
 from .overridden import A_METHOD, PROPERTY, called_with, check_overridden
-from .spaces import Discrete, Space
+from .spaces import Discrete, Space, element_like
 from .update_check import check_leaves, returned_parts
 
 KINDS = {"i": "iu", "u": "iu", "f": "iuf"}
@@ -76,7 +77,7 @@ def check_agent(agent: Agent, spec: EnvSpec, plays_greedily: bool = True) -> Non
     Raises:
         ConfigError: naming the method, what it gives, and what it should.
     """
-    kind, key = type(agent), jax.eval_shape(lambda: jax.random.key(0))
+    kind, key = type(agent), key_like()
     _check_collector(agent)
     _check_signatures(agent, plays_greedily)
     if not is_ours(kind.init):
@@ -142,7 +143,7 @@ def _check_q_values(agent: Agent, spec: EnvSpec) -> None:
     Raises:
         ConfigError: with the shape.
     """
-    key, field = jax.eval_shape(lambda: jax.random.key(0)), f"{type(agent).__name__}.q_values"
+    key, field = key_like(), f"{type(agent).__name__}.q_values"
     with tracing(agent, "q_values"):
         found = eqx.filter_eval_shape(lambda key: agent.q_values(agent.init(spec, key)), key)
     states, actions = spec.observation_space, spec.action_space
@@ -158,7 +159,7 @@ def _check_q_values(agent: Agent, spec: EnvSpec) -> None:
 
 def _check_answers(agent: Agent, spec: EnvSpec, how: dict[str, bool]) -> None:
     """Refuses another number of answers than three, no action of the space, or another carry than the first."""
-    key = jax.eval_shape(lambda: jax.random.key(0))
+    key = key_like()
     method = f"act{' (greedy=True)' if how else ''}"
     field = f"{type(agent).__name__}.{method}"
 
@@ -210,13 +211,13 @@ def check_action(field: str, action: Any, space: Space) -> None:
     Raises:
         ConfigError: with the space.
     """
-    if not is_like_action(action, space, jax.eval_shape(lambda: jax.random.key(0))):
+    if not is_like_action(action, space):
         raise ConfigError(field, dtypes_and_shapes(action), f"it should give an action of {shorten(space)}")
 
 
-def is_like_action(given: Any, space: Space, key: Any) -> bool:
+def is_like_action(given: Any, space: Space) -> bool:
     """Returns whether something has the structure and shapes of an action, and whole numbers where that has some."""
-    wanted = jax.eval_shape(space.sample, key)
+    wanted = element_like(space)
 
     def alike(leaf: Any, like: Any) -> bool:
         if not (hasattr(leaf, "dtype") or isinstance(leaf, bool | int | float | complex)):

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from .env import EnvSpec
+from .leaves import key_like
 from .timestep import Transition
 
 
@@ -385,8 +385,7 @@ def acting_keys_of(collector: Collector, key: PRNGKeyArray, iteration: Int[Array
 
 def acting_key_shapes(collector: Collector) -> Any:
     """Returns the shapes of `acting_keys_of`; None where a collector takes its steps itself."""
-    key = jax.eval_shape(lambda: jax.random.key(0))
-    return eqx.filter_eval_shape(lambda key: acting_keys_of(collector, key, jnp.int32(0)), key)
+    return eqx.filter_eval_shape(lambda key: acting_keys_of(collector, key, jnp.int32(0)), key_like())
 
 
 def largest_divisor(number: int, limit: int) -> int:

@@ -17,6 +17,7 @@ from .env_leaves import DECIDES, deciding_numbers, is_traced, large_numbers, sha
 from .error_meanings import error_meaning
 from .errors import ConfigError, shorten
 from .known_step import with_known_step
+from .leaves import key_like
 from .ours import is_ours
 from .overridden import overridden, untyped_fields
 from .panel import check_panels
@@ -63,7 +64,7 @@ def shape_problems(env: Env) -> Iterator[str]:
     if found:
         return
     yield from _told_problems(env)
-    key = jax.eval_shape(lambda: jax.random.key(0))
+    key = key_like()
     try:
         begun = _traced("reset", env, _reset, key)
         yield from _first_problems("reset", env, begun, begun)
@@ -88,7 +89,7 @@ def _inner_problems(env: Env, state: Any) -> Iterator[str]:
     """Gives a line for a wrapper of one's own that does not say where the state of what is inside lies."""
     if not isinstance(env, Wrapper) or is_ours(type(env)):
         return
-    key = jax.eval_shape(lambda: jax.random.key(0))
+    key = key_like()
     try:
         inside, found = _traced("reset", env.env, _reset, key)[0], _traced("inner_state", env, _inner, state)
     except _Broken as broken:

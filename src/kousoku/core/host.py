@@ -14,7 +14,7 @@ from jaxtyping import PRNGKeyArray
 
 from .env import Env
 from .errors import ConfigError
-from .spaces import Space
+from .spaces import Space, element_like
 from .timestep import Timestep
 
 Leaves = Sequence[np.ndarray]
@@ -133,7 +133,7 @@ class HostEnv(Env):
 
         if not isinstance(key, Tracer):
             refuse()
-        obs = jax.eval_shape(self.observations.sample, key)
+        obs = element_like(self.observations)
         reward, flag = (jax.ShapeDtypeStruct((), dtype) for dtype in (np.float32, np.bool_))
         obs, reward, flag = jax.pure_callback(refuse, (obs, reward, flag), vmap_method="broadcast_all")
         return Timestep(obs, reward, flag, flag)

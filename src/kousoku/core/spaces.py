@@ -18,6 +18,7 @@ from jaxtyping import Array, PRNGKeyArray
 
 from .as_text import in_a_line
 from .errors import LARGEST_SIZE, ConfigError, check_count, is_number
+from .leaves import key_like
 
 LARGEST = LARGEST_SIZE
 
@@ -261,3 +262,8 @@ class Dict(eqx.Module):
 
 
 Space = Discrete | MultiDiscrete | Box | Dict
+
+
+def element_like(space: Space) -> Any:
+    """Returns an element of a space by its shapes and dtypes."""
+    return jax.eval_shape(space.sample, key_like())

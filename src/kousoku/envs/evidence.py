@@ -21,6 +21,7 @@ from jaxtyping import Array, Key, PRNGKeyArray
 
 from ..compiler import backends
 from ..core.env import Env
+from ..core.leaves import key_like
 from ..core.spaces import Space
 from ..core.timestep import Timestep
 from .quick_random import quick_keys
@@ -162,7 +163,7 @@ class Evidence:
     @cached_property
     def _words(self) -> np.ndarray:
         """Words of keys, uint32 [uses, steps, words of a key], by NumPy: programs that split keys compile long."""
-        shape = jax.eval_shape(lambda: jax.random.key_data(jax.random.key(0))).shape
+        shape = jax.eval_shape(jax.random.key_data, key_like()).shape
         numbers = np.random.default_rng(self._seed % 2**32)
         return numbers.integers(0, 2**32, (4, max(self.steps, BATCH), *shape), np.uint32)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..core.dataset import Dataset
 from ..core.errors import ConfigError
-from ..core.spaces import Space
+from ..core.spaces import Space, element_like
 from .host.spaces import our_space
 from .host.values import leaves_of, observed
 
@@ -73,7 +73,7 @@ class _Reader:
     def __init__(self, what: str, theirs: Any, ours: Space) -> None:
         self.what = what
         self.leaves = [leaf._replace(what=what.removesuffix("_space")) for leaf in leaves_of(theirs)]
-        self.structure = jax.tree.structure(jax.eval_shape(ours.sample, jax.eval_shape(lambda: jax.random.key(0))))
+        self.structure = jax.tree.structure(element_like(ours))
 
     def __call__(self, count: int, values: Any) -> Any:
         """Returns so many values that come together, [count, ...] each part.

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..core.errors import ConfigError, check_choice, check_number, check_size, shorten
 from ..core.plain_number import hold_plain_numbers
-from ..core.spaces import Box, Discrete, Space
+from ..core.spaces import Box, Discrete, Space, element_like
 from ..ops.distributions import Categorical, Distribution, Normal, TanhNormal
 from .actors import CategoricalActor, DeterministicActor, NormalActor, SquashedNormalActor
 from .atoms import ATOMS_OPTIONS, Atoms, atoms_of, check_atoms
@@ -230,7 +230,7 @@ def learned_action(space: Box | Discrete, action: Array) -> Array:
 
 def like_learned(space: Box | Discrete) -> jax.ShapeDtypeStruct:
     """Returns the shape and dtype of what is learned of an action."""
-    return jax.eval_shape(lambda key: learned_action(space, space.sample(key)), jax.eval_shape(jax.random.key, 0))
+    return jax.eval_shape(partial(learned_action, space), element_like(space))
 
 
 def check_learnable(space: Space, policy: str, recorded: bool = False) -> Box | Discrete:

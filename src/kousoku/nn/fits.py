@@ -11,7 +11,8 @@ from jaxtyping import PRNGKeyArray
 
 from ..core.env import EnvSpec
 from ..core.errors import ConfigError, check_takes, shorten
-from ..core.spaces import Box, Discrete, MultiDiscrete, Space
+from ..core.leaves import key_like
+from ..core.spaces import Box, Discrete, MultiDiscrete, Space, element_like
 from ..ops.distributions import Categorical, Distribution, MultiCategorical
 from .network import Network
 
@@ -69,10 +70,9 @@ def check_network(
         if not eqx.is_array(leaf) or leaf.dtype != jnp.float32:
             fix = "each leaf has to be an array of float32; mark other fields eqx.field(static=True)"
             raise ConfigError(field, _named(leaf) if eqx.is_array(leaf) else leaf, fix)
-    key = jax.eval_shape(lambda: jax.random.key(0))
     name = getattr(part, "__qualname__", type(part).__name__)
     try:
-        said = jax.eval_shape(lambda obs, key: _said(network, obs, key, field, name), obs, key)
+        said = jax.eval_shape(lambda obs, key: _said(network, obs, key, field, name), obs, key_like())
     except ConfigError:
         raise
     except (AttributeError, TypeError, ValueError, IndexError) as error:
@@ -83,7 +83,7 @@ def check_network(
         for shape in (leaf.shape for leaf in jax.tree.leaves(said[what])):
             if shape != ():
                 raise ConfigError(field, name, f"its {what} has the shape {list(shape)}; make it a scalar")
-    _check_actions(field, name, said, action_space, key)
+    _check_actions(field, name, said, action_space)
     if _shapes(said["after"]) != _shapes(said["before"]):
         raise ConfigError(field, name, "the carry that it returns has to have the shapes of that of `initial_carry`")
 
@@ -109,9 +109,9 @@ def _said(network: Network, obs: Any, key: PRNGKeyArray, field: str, name: str) 
     }
 
 
-def _check_actions(field: str, name: str, said: dict[str, Any], space: Space, key: Any) -> None:
+def _check_actions(field: str, name: str, said: dict[str, Any], space: Space) -> None:
     """Refuses a policy whose actions are not those of the space."""
-    wanted = jax.eval_shape(space.sample, key)
+    wanted = element_like(space)
     for action in said["action"]:
         if _shapes(action) != _shapes(wanted):
             found = ", ".join(map(_named, jax.tree.leaves(action)))

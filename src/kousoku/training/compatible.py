@@ -11,6 +11,7 @@ from ..agents import AGENTS
 from ..core.collector import acting_key_shapes
 from ..core.env import EnvSpec
 from ..core.errors import ConfigError
+from ..core.leaves import key_like
 from ..core.spaces import Box, Dict, Discrete, MultiDiscrete, Space
 
 
@@ -52,9 +53,8 @@ def fitting_spaces(id: str) -> tuple[list[str], list[str]]:
 
 def fits(id: str, spec: EnvSpec) -> bool:
     """Returns whether an agent can learn in an environment of these spaces."""
-    key = jax.eval_shape(lambda: jax.random.key(0))
     try:
-        jax.eval_shape(functools.partial(AGENTS.make(id).init, spec), key)
+        jax.eval_shape(functools.partial(AGENTS.make(id).init, spec), key_like())
     except ConfigError:
         return False
     return True

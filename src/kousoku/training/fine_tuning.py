@@ -16,6 +16,7 @@ from ..collectors.streams import key_of
 from ..core.agent import Agent
 from ..core.env import Env, EnvSpec
 from ..core.errors import ConfigError, shorten
+from ..core.leaves import key_like
 from ..core.spaces import Box, Dict, Space
 from .io import tree_io
 
@@ -147,7 +148,7 @@ def _shapes(trained: TrainedMember, agent: Agent, spec: EnvSpec) -> tuple[Any, A
 
 
 def _fresh(agent: Agent, spec: EnvSpec) -> Any:
-    return jax.eval_shape(lambda key: agent.init(spec, key), jax.eval_shape(lambda: jax.random.key(0)))
+    return jax.eval_shape(lambda key: agent.init(spec, key), key_like())
 
 
 def _functions(state: Any) -> Any:

@@ -18,6 +18,7 @@ from ...core.agent import Agent
 from ...core.env import EnvSpec
 from ...core.errors import check_flag, check_number, check_size
 from ...core.former import FORMERLY
+from ...core.spaces import element_like
 from ...core.timestep import Rollout
 from ...nn import ActorCriticConfig, Network, NetworkBuilder, check_network
 from ...nn.fits import check_builder, check_has_numbers
@@ -304,8 +305,7 @@ def check_own_network(
     if isinstance(builder, ActorCriticConfig) and isinstance(builder.policy, str):
         return
     own = ("policy", network.policy_head) if isinstance(builder, ActorCriticConfig) else ("network", network)
-    key = jax.eval_shape(lambda: jax.random.key(0))
-    obs = jax.eval_shape(lambda key: sees(spec.observation_space.sample(key)), key)
+    obs = jax.eval_shape(sees, element_like(spec.observation_space))
     check_network(network, spec.observation_space, spec.action_space, obs, *own)
 
 

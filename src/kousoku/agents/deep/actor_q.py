@@ -17,7 +17,8 @@ from ...compiler import kernel
 from ...core.agent import Agent, Estimate
 from ...core.env import EnvSpec
 from ...core.errors import check_flag, check_number, check_size
-from ...core.spaces import Box, Discrete
+from ...core.leaves import key_like
+from ...core.spaces import Box, Discrete, element_like
 from ...core.timestep import ReplayBatch
 from ...nn.actor_q import (
     ActorQ,
@@ -213,7 +214,7 @@ class ActorQAgent(Agent):
         check_has_numbers(spec)
         actions, observations = check_learnable(spec.action_space, self.policy), spec.observation_space
         network = self.network(observations, actions, key)
-        obs = jax.eval_shape(observations.sample, key)
+        obs = element_like(observations)
         check_actor_q(network, observations, actions, obs, self.policy, self.network)
         learned = Learned(network.actor, self.first_log_temperature())
         state = ActorQState(
@@ -239,8 +240,8 @@ class ActorQAgent(Agent):
             learned = Learned(state.network.actor, state.log_temperature)
             return self.actor_loss(learned, state.network.critics, batch, key)[1][0]
 
-        key = jax.eval_shape(lambda: jax.random.key(0))
-        return {name: jnp.float32(0.0) for name in jax.eval_shape(metrics, obs, like_learned(state.action_space), key)}
+        shapes = jax.eval_shape(metrics, obs, like_learned(state.action_space), key_like())
+        return {name: jnp.float32(0.0) for name in shapes}
 
     def adopt(self, fresh: ActorQState, trained: ActorQState) -> ActorQState:
         """Takes over the network, the target network, the temperature, and the moments that scale observations."""

@@ -17,7 +17,7 @@ from ...compiler import kernel
 from ...core.agent import Agent
 from ...core.env import Env, EnvSpec, Finite
 from ...core.errors import ConfigError, check_count, check_number, shorten
-from ...core.spaces import Discrete
+from ...core.spaces import Discrete, element_like
 from ...core.timestep import ReplayBatch
 from ...nn.actor_q import CRITIC_OPTIONS, ActorQBuilder, ActorQConfig, check_actor_q
 from ...nn.batch_renorm import with_statistics
@@ -137,7 +137,7 @@ class DAgger(Agent):
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> DAggerState:
         self._check_expert(spec)
         network = self.network(spec.observation_space, spec.action_space, key)
-        obs = jax.eval_shape(spec.observation_space.sample, key)
+        obs = element_like(spec.observation_space)
         assert isinstance(spec.action_space, Discrete)
         check_actor_q(network, spec.observation_space, spec.action_space, obs, "stochastic")
         return DAggerState(network.actor, init_optimiser(network.actor, self.optimiser()), jnp.int32(0))

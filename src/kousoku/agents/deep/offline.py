@@ -19,7 +19,7 @@ from ...core.dataset import Dataset, DatasetFile
 from ...core.dataset_file import as_dataset, with_numbers
 from ...core.env import EnvSpec
 from ...core.errors import check_flag, check_number, check_size
-from ...core.spaces import Box, Discrete
+from ...core.spaces import Box, Discrete, element_like
 from ...core.timestep import ReplayBatch
 from ...nn.actor_q import ActorQ, ActorQBuilder, ActorQConfig, check_actor_q, check_learnable, to_action
 from ...nn.fits import check_builder, check_has_numbers
@@ -128,7 +128,7 @@ class OfflineAgent(Agent):
         check_has_numbers(spec)
         actions, observations = check_learnable(spec.action_space, self.policy, True), spec.observation_space
         network = self.network(observations, actions, key)
-        obs = jax.eval_shape(observations.sample, key)
+        obs = element_like(observations)
         check_actor_q(network, observations, actions, obs, self.policy, self.network)
         beside = self.beside(network, spec, key)
         learned = {"actor": network.actor, "critics": beside.get("critics", ()), "value": beside.get("value")}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ...compiler import kernel
 from ...core.action_mask import check_mask
 from ...core.env import EnvSpec
 from ...core.errors import check_number
+from ...core.spaces import element_like
 from ...nn.fits import check_builder, check_has_numbers
 from ...nn.q_network import (
     QFunction,
@@ -39,7 +39,7 @@ def build_q_network(
     check_mask(observations, actions)
     network = builder(observations, actions, key)
     if not isinstance(builder, QNetworkConfig):
-        check_q_network(network, observations, actions, jax.eval_shape(observations.sample, key), remembers)
+        check_q_network(network, observations, actions, element_like(observations), remembers)
     return network
 
 

@@ -14,6 +14,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ...compiler import kernel
+from ...core.leaves import key_like
 from ...core.scene3d import Body3d, Geom
 from ...core.spaces import Box
 from ...core.timestep import Timestep
@@ -158,9 +159,8 @@ class SuiteEnv(MechanismEnv):
     @property
     def observation_sizes(self) -> dict[str, int]:
         """How many numbers each part of an observation has, in their order."""
-        key = jax.eval_shape(lambda: jax.random.key(0))
         # In a list they keep their order, as in a dict of JAX's they would not.
-        parts = eqx.filter_eval_shape(lambda k: [*self.observe(_first_look(self, self.begin(k))).items()], key)
+        parts = eqx.filter_eval_shape(lambda k: [*self.observe(_first_look(self, self.begin(k))).items()], key_like())
         return {name: part.size for name, part in parts}
 
     @property

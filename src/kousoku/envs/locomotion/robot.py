@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ...compiler import kernel
 from ...core.errors import ConfigError
+from ...core.leaves import key_like
 from ...core.spaces import Box
 from ...core.timestep import Timestep
 from ...ops.trees import select
@@ -177,7 +178,7 @@ class Robot(MechanismEnv):
     @property
     def observation_space(self) -> Box:
         """A space without bounds."""
-        _, timestep = jax.eval_shape(self.reset, jax.eval_shape(lambda: jax.random.key(0)))
+        _, timestep = jax.eval_shape(self.reset, key_like())
         return Box(-np.inf, np.inf, timestep.obs.shape)
 
     def reset(self, key: PRNGKeyArray) -> tuple[RobotState, Timestep]:

@@ -16,6 +16,7 @@ from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from ...core.env import Env, EnvSpec
 from ...core.errors import ConfigError, check_count, error_text, nearest
+from ...core.leaves import key_like
 from ...core.promotion import their_promotion
 from ...core.spaces import Space
 from ...core.timestep import Timestep
@@ -246,8 +247,7 @@ def shapes_of(env: Any, reset: Callable[[Array], Any]) -> Any:
         ConfigError: for a reset that cannot be traced, as with an option that is of no use.
     """
     with _their_own(env, "reset"):
-        key = jax.eval_shape(lambda: jax.random.key_data(jax.random.key(0)))
-        return jax.eval_shape(reset, key)
+        return jax.eval_shape(reset, jax.eval_shape(jax.random.key_data, key_like()))
 
 
 def call(library: str, id: str, make: Any, options: dict[str, Any]) -> Any:

@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ...collectors.env_kernel import env_kernel, partition_env, step_env
 from ...core.env import Env
 from ...core.errors import ConfigError
+from ...core.leaves import key_like
 from ...core.spaces import Box
 from ...core.timestep import Timestep
 from .actions import ArrayReader
@@ -132,8 +133,7 @@ class OurBraxEnv:
     def _metric_shapes(self, env_state: Any) -> dict[str, Any]:
         """Returns the shapes of what a step tells, which Brax needs to know before the first one."""
         given = jax.ShapeDtypeStruct(self._middle.shape, jnp.float32)
-        key = jax.eval_shape(lambda: jax.random.key(0))
-        return jax.eval_shape(lambda *args: _metrics(self.env.step(*args)[1]), key, env_state, given)
+        return jax.eval_shape(lambda *args: _metrics(self.env.step(*args)[1]), key_like(), env_state, given)
 
 
 def to_brax(env: str | Env, **options: Any) -> Any:

@@ -15,6 +15,7 @@ from ...collectors.slot import EnvSlot, begin_next, take_step
 from ...compiler.frontend.keys import is_key
 from ...core.env import Env
 from ...core.errors import ConfigError
+from ...core.leaves import key_like
 from ...core.timestep import has_divergence_flag, named_parts
 from ...nn import clip_to
 from ...ops.trees import select
@@ -140,7 +141,7 @@ def told_infos(env: Env) -> tuple[bool, bool]:
         state, first = env.reset(key)
         return first.info, env.step(key, state, env.action_space.sample(key))[1].info
 
-    first, then = jax.eval_shape(both, jax.eval_shape(lambda: jax.random.key(0)))
+    first, then = jax.eval_shape(both, key_like())
     return jax.eval_shape(infos, first) == jax.eval_shape(infos, then), has_divergence_flag(then)
 
 

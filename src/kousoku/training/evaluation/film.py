@@ -23,7 +23,7 @@ from ...core.errors import ConfigError, check_takes, shorten
 from ...core.host import HostEnv
 from ...core.scene import Readable, Scene, Timed, Trajectory2d
 from ...core.scene3d import Contacts3d, Drawable3d, Touching3d, Trajectory3d
-from ...core.spaces import Discrete, MultiDiscrete, Space
+from ...core.spaces import Discrete, MultiDiscrete, Space, element_like
 from ...core.timestep import Timestep, named_parts
 from ...core.wrapper import Wrapper, steps_per_action, unwrapped, unwrapped_action, unwrapped_state
 from ...nn.actor_critic import legal_only
@@ -162,11 +162,11 @@ def policy_film(env: Env, policy: Callable[[Any, Any], Any], key: PRNGKeyArray, 
     """
     check_takes("policy", policy, ("obs", "key"))
     if isinstance(env, HostEnv):
-        checked = lambda obs, key: _as_action(policy(obs, key), env.action_space, key)  # noqa: E731
+        checked = lambda obs, key: _as_action(policy(obs, key), env.action_space)  # noqa: E731
         return host_film(env, *policy_on_host(env, checked, key), name, max_steps, DRAWING_SECONDS)
 
     def act(env: Env, obs: Any, carry: Any, key: PRNGKeyArray) -> Any:
-        return _as_action(policy(obs, key), env.action_space, key), carry
+        return _as_action(policy(obs, key), env.action_space), carry
 
     played = play(env, act, key, max_steps=max_steps)
     if isinstance(env.action_space, Discrete | MultiDiscrete):  # of boxes the environment takes the nearest
@@ -185,16 +185,16 @@ def random_policy(space: Space) -> Callable[[Any, PRNGKeyArray], PyTree[Array]]:
             return space.sample(key)
         one = isinstance(counts, int)
         uniform = Categorical(jnp.zeros(counts)) if one else MultiCategorical(jnp.zeros(sum(counts)), counts)
-        return legal_only(uniform, obs).sample(key).astype(jax.eval_shape(space.sample, key).dtype)
+        return legal_only(uniform, obs).sample(key).astype(element_like(space).dtype)
 
     return choose
 
 
-def _as_action(given: Any, space: Space, key: PRNGKeyArray) -> PyTree[Array]:
+def _as_action(given: Any, space: Space) -> PyTree[Array]:
     """Returns an action of the space; refuses, when traced, another shape, and fractions for whole numbers."""
-    if not is_like_action(given, space, key):
+    if not is_like_action(given, space):
         raise ConfigError("policy", dtypes_and_shapes(given), f"it should give an action of {shorten(space)}")
-    return jax.tree.map(lambda leaf, like: jnp.asarray(leaf, like.dtype), given, jax.eval_shape(space.sample, key))
+    return jax.tree.map(lambda leaf, like: jnp.asarray(leaf, like.dtype), given, element_like(space))
 
 
 def film(env: Env, played: Played, name: str = "") -> Film:

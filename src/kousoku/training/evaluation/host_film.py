@@ -18,6 +18,7 @@ from ...collectors.streams import seed_of
 from ...core.errors import ConfigError, RunWarning
 from ...core.host import DrawnHostVector, HostEnv, Leaves
 from ...core.scene import Scene, Trajectory2d
+from ...core.spaces import element_like
 from ...core.words import plural
 from ..population import Population
 from .on_host import evaluation_programs
@@ -45,7 +46,7 @@ def member_on_host(population: Population, agents: Any, i: int, key: PRNGKeyArra
 
 def policy_on_host(env: HostEnv, policy: Callable[[Any, Any], Any], key: PRNGKeyArray) -> tuple[Act, int]:
     """Returns what a function of an observation and a key does, and a seed for the environment."""
-    tree = jax.tree.structure(jax.eval_shape(env.observation_space.sample, key))
+    tree = jax.tree.structure(element_like(env.observation_space))
     one = jax.jit(lambda obs, t: jax.tree.leaves(policy(jax.tree.unflatten(tree, obs), jax.random.fold_in(key, t))))
 
     def choose(obs: Leaves, t: int) -> Leaves:

@@ -16,6 +16,7 @@ from ...collectors.env_kernel import EnvStructure
 from ...collectors.host_slots import HostSlots, HostStep
 from ...collectors.streams import seed_of
 from ...core.host import HostEnv
+from ...core.spaces import element_like
 from ...ops.trees import select
 from ..population import Population
 from .act import act_greedily
@@ -133,7 +134,7 @@ def _act(
     t: Array,
 ) -> tuple[Any, list[Array]]:
     """Returns the next carries and the greedy actions as environments take them, leaves [N, B, ...]."""
-    tree = jax.tree.structure(jax.eval_shape(lambda: env.observation_space.sample(jax.random.key(0))))
+    tree = jax.tree.structure(element_like(env.observation_space))
 
     def one(numbers: Any, state: Any, carry: Any, obs: list[Array], ended: Array, stream: PRNGKeyArray) -> Any:
         made = eqx.combine(numbers, agent)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 
 from ...core.agent import Agent
 from ...core.collector import TrainState
 from ...core.env import Env
+from ...core.leaves import key_like
 from ..loop.iteration import slots_of
 from .collector_answers import check_like_inherited
 
@@ -23,7 +23,7 @@ def check_parts(agent: Agent, env: Env) -> None:
     Raises:
         ConfigError: naming the method that gives them. Other errors of a person's own code are raised as they are.
     """
-    collector, key = agent.learns_from, jax.eval_shape(lambda: jax.random.key(0))
+    collector, key = agent.learns_from, key_like()
     slots = slots_of(agent, env)
 
     def begun(kind: Any, key: Any) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from ...core.agent import Agent
 from ...core.collector import TrainState
 from ...core.env import Env
 from ...core.errors import ConfigError
+from ...core.leaves import key_like
+from ...core.spaces import element_like
 from ...core.words import plural
 from ...ops.trees import tree_bytes
 from ..config import MAX_SEED
@@ -74,7 +76,7 @@ def check_samples(agent: Agent, env: Env) -> None:
     Raises:
         ConfigError: with the least that they need.
     """
-    obs = jax.eval_shape(env.observation_space.sample, jax.eval_shape(lambda: jax.random.key(0)))
+    obs = element_like(env.observation_space)
     samples = agent.learns_from.samples_held
     least = 2 * samples * tree_bytes(obs)
     if samples > MOST_SAMPLES or least > 0.8 * _memory():
@@ -93,7 +95,7 @@ def check_episodes(field: str, env: Env, members: int, episodes: int) -> None:
     Raises:
         ConfigError: with the estimate and the number that would fit.
     """
-    begun = jax.eval_shape(env.reset, jax.eval_shape(lambda: jax.random.key(0)))
+    begun = jax.eval_shape(env.reset, key_like())
     _check_fits(field, episodes, members * (4 * tree_bytes(begun) + 128), f"of {plural(members, 'agent')} they need")
 
 
@@ -108,8 +110,7 @@ def check_transitions(field: str, env: Env, steps: int) -> None:
     Raises:
         ConfigError: with the estimate and the number that would fit.
     """
-    key = jax.eval_shape(lambda: jax.random.key(0))
-    obs, action = (jax.eval_shape(space.sample, key) for space in (env.observation_space, env.action_space))
+    obs, action = element_like(env.observation_space), element_like(env.action_space)
     _check_fits(field, steps, 3 * tree_bytes((obs, obs, action)) + 64, "they need")
 
 

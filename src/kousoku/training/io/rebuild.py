@@ -16,6 +16,7 @@ from ...core.agent_check import for_env, taught_in
 from ...core.env import Env
 from ...core.env_shapes import check_shapes
 from ...core.errors import ConfigError, shorten
+from ...core.leaves import key_like
 from ...ops.schedules import in_run
 from ..evaluation.evaluate import FinalState
 from ..population import Population
@@ -137,8 +138,7 @@ def rebuild_final_state(population: Population, leaves: list[np.ndarray]) -> Fin
         ConfigError: if the arrays are not those of these agents on this environment.
     """
     agent, env = population.agent(0), population.env(0)  # a sweep gives numbers where these may have none
-    key = jax.eval_shape(lambda: jax.random.key(0))
-    one = jax.eval_shape(lambda key: FinalState(agent.init(env.spec, key), env.reset(key)[0]), key)
+    one = jax.eval_shape(lambda key: FinalState(agent.init(env.spec, key), env.reset(key)[0]), key_like())
     needed = list(
         zip((f"agent.{path}" for path in paths(one.agent_state)), jax.tree.leaves(one.agent_state), strict=True)
     )

@@ -18,7 +18,8 @@ from ...collectors.streams import Stream, seed_of
 from ...compiler import few_lanes
 from ...core.agent import Agent
 from ...core.collector import EpisodeEnd, TakenSteps, TrainState, acting_keys_of
-from ...core.spaces import Space
+from ...core.leaves import key_like
+from ...core.spaces import element_like
 from ...core.timestep import Transition
 from ...nn import clip_to
 from ...ops.trees import select
@@ -103,11 +104,6 @@ class HostPrograms:
 programs_of = functools.lru_cache(maxsize=64)(HostPrograms)
 
 
-def shapes_in(space: Space) -> Any:
-    """Returns an element of a space by its shapes."""
-    return jax.eval_shape(space.sample, jax.eval_shape(lambda: jax.random.key(0)))
-
-
 def _member(program: HostProgram, numbers: Any) -> tuple[Agent, Any]:
     return member_of(program, MemberNumbers(numbers, None), None)
 
@@ -120,7 +116,7 @@ def _start(program: HostProgram, numbers: Any, keys: Key[Array, " N"], sums: Met
 
     def one(numbers: Any, key: PRNGKeyArray) -> TrainState:
         agent, env = _member(program, numbers)
-        nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes_in(env.observation_space))
+        nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), element_like(env.observation_space))
         slot = EnvSlot((), nothing, jnp.int32(0), jnp.float32(0.0))
         slots = plain_slots(env)._replace(begin=lambda key: slot)
         return begin(agent, env, slots, key, sums, trained)
@@ -153,9 +149,8 @@ def _begin_acting(
         agent, env = _member(program, numbers)
         state = agent.give_up_episode(state)
         collector, carry = agent.learns_from, agent.initial_carry(state)
-        key = jax.eval_shape(lambda: jax.random.key(0))
-        act = partial(agent.act, state)
-        action, _, extras = jax.eval_shape(act, shapes_in(env.observation_space), carry, key)
+        seen = element_like(env.observation_space)
+        action, _, extras = jax.eval_shape(partial(agent.act, state), seen, carry, key_like())
         slots = (collector.num_envs,) if program.batched else ()
         steps = (collector.num_steps, *slots) if program.batched else ()
         acting = Acting(
@@ -183,7 +178,7 @@ def act_shapes(program: HostProgram, numbers: Any, agents: Any) -> tuple[Any, ..
 
     def one(numbers: Any, state: Any) -> tuple[Any, ...]:
         agent, env = _member(program, numbers)
-        seen = jax.tree.leaves(shapes_in(env.observation_space))
+        seen = jax.tree.leaves(element_like(env.observation_space))
         obs = [jnp.zeros(leaf.shape, leaf.dtype) for leaf in seen]
         return numbers, state, agent.initial_carry(state), obs, jnp.array(False), jax.random.key_data(jax.random.key(0))
 
@@ -213,7 +208,7 @@ def _act_in_slot(
         What is carried on; leaves of the action as the environment takes it; the agent's own with its extras.
     """
     agent, env = _member(program, numbers)
-    observed = jax.tree.unflatten(jax.tree.structure(shapes_in(env.observation_space)), obs)
+    observed = jax.tree.unflatten(jax.tree.structure(element_like(env.observation_space)), obs)
     action, carry, extras = agent.act(state, observed, select(ended, agent.initial_carry(state), carry), key)
     return carry, jax.tree.leaves(clip_to(env.action_space, action)), (action, extras)
 
@@ -300,7 +295,7 @@ def _learn(
 
 def _taken(agent: Agent, env: Any, state: Any, acting: Acting, record: HostRecord, after: SlotsAfter) -> TakenSteps:
     """Returns one member's steps as its collector gathers them."""
-    tree = jax.tree.structure(shapes_in(env.observation_space))
+    tree = jax.tree.structure(element_like(env.observation_space))
     obs, next_obs, seen = (jax.tree.unflatten(tree, leaves) for leaves in (record.obs, record.next_obs, after.obs))
     slot_axes = after.length.ndim
     initial = agent.initial_carry(state)

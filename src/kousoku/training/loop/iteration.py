@@ -21,6 +21,7 @@ from ...core.collector import SlotFunctions, Steps, TrainState
 from ...core.collector_check import begun, collected, learned
 from ...core.env import Env
 from ...core.host import HostEnv
+from ...core.leaves import key_like
 from ..metrics.metric_sums import MetricSums, Recording, add_iteration, end_block, zero_sums
 from ..population import is_leaf_number
 
@@ -68,9 +69,8 @@ def shapes_of(agent: Agent, env: Env, recording: Recording, unknown: Any = is_le
     numbers, structure = eqx.partition(agent, unknown)
     arrays, env_structure = partition_env(env)
     of_one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(np.shape(x), np.float32), numbers)
-    key = jax.eval_shape(lambda: jax.random.key(0))
     shared = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), agent.learns_from.shared)
-    return _first_iteration.eval_shape(structure, env_structure, recording, of_one, arrays, shared, key)
+    return _first_iteration.eval_shape(structure, env_structure, recording, of_one, arrays, shared, key_like())
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))

@@ -8,6 +8,7 @@ from ...core.agent import Agent
 from ...core.env import Env
 from ...core.errors import ConfigError
 from ...core.host import HostEnv
+from ...core.leaves import key_like
 from ...core.words import plural
 from ..config import TrainConfig
 from ..metrics.metric_sums import Recording
@@ -67,4 +68,4 @@ def has_q_values(agent: Agent, env: Env) -> bool:
     def table(key: jax.Array) -> object:
         return agent.q_values(agent.init(env.spec, key))
 
-    return jax.eval_shape(table, jax.eval_shape(lambda: jax.random.key(0))) is not None
+    return jax.eval_shape(table, key_like()) is not None
