@@ -13,7 +13,10 @@ from host_worlds import MANY, Counter, Echo
 import kousoku as ks
 from kousoku.collectors.host_slots import HostSlots
 from kousoku.core.spaces import Box, Dict, Discrete, MultiDiscrete
+from kousoku.export.runtime import within_32_bits
 from kousoku.interop.host.spaces import our_space
+from kousoku.interop.host.values import leaves_of, written
+from kousoku.interop.jax_envs.spaces import box_like, conformed
 
 WIDE = Box((-1.0, 0.0), (1.0, np.inf), (2,))
 TRANSLATED = [
@@ -68,6 +71,31 @@ def test_indices_beyond_32_bits_are_refused_in_one_line(space):
     told = r"^action_space of Far: got (Multi)?Discrete\(.*start=.*; use a space whose numbers fit 32 bits"
     with pytest.raises(ks.ConfigError, match=told):
         our_space("action_space of Far", space)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"])
+def test_a_box_is_the_same_from_the_host_and_from_jax(dtype):
+    widest = {"?": (0, 1), "f": (-np.inf, np.inf)}.get(dtype[0]) or (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    for low, high in [(0, 1), ([0, 1], [1, 1]), widest]:
+        theirs = spaces.Box(*(np.array(np.broadcast_to(end, 2), dtype) for end in (low, high)), dtype=dtype)
+        assert our_space("observation_space", theirs) == box_like(theirs, theirs.low, theirs.high)
+    assert our_space("observation_space", theirs) == box_like(theirs)  # where they tell no bounds
+
+
+def test_the_largest_number_of_float32_is_no_bound():
+    largest = np.finfo(np.float32).max
+    assert our_space("observation_space", spaces.Box(-largest, largest, (2,), np.float32)) == Box(-np.inf, np.inf, (2,))
+
+
+def test_whole_numbers_without_a_sign_are_the_same_from_the_host_from_jax_and_for_a_policy():
+    """In int32, as spaces have no larger ones: as uint32 a run would see numbers that its saved policy does not."""
+    theirs, given = spaces.Box(0, 2**32 - 1, (2,), np.uint32), np.array([2**32 - 5, 3], np.uint32)
+    ours = box_like(theirs, theirs.low, theirs.high)
+    seen = jax.device_get(conformed(ours, given))
+    assert (ours.dtype, seen.dtype, seen.tolist()) == (np.int32, np.int32, [2**31 - 2, 3])
+    assert ours.contains(seen)
+    assert np.array_equal(seen, within_32_bits(given))
+    assert np.array_equal(seen, written(leaves_of(theirs), [given])[0][0])
 
 
 class Partly(gymnasium.Env):

@@ -660,6 +660,10 @@ class TestSpaces:
         assert spaces.observed(leaf, space) == ours
         assert ours.contains(jax.device_get(spaces.conformed(ours, leaf)))
 
+    def test_bounds_of_another_shape_are_the_widest(self):
+        leaf, theirs = jnp.zeros((3, 2)), SimpleNamespace(low=np.array([-1.0, 0.0]), high=np.array([1.0, 2.0]))
+        assert spaces.observed(leaf, theirs) == Box(-1.0, 2.0, (3, 2))
+
     def test_acted(self):
         whole = SimpleNamespace(minimum=0, maximum=np.array(4), shape=(2,), dtype=np.dtype(np.int16))
         assert spaces.acted(whole) == MultiDiscrete((5, 5))

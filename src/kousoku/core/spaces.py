@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
 from .as_text import in_a_line
+from .dtypes import ends_of, narrowed
 from .errors import LARGEST_SIZE, ConfigError, check_count, is_number
 from .leaves import key_like
 
@@ -120,7 +121,7 @@ def _bound(field: str, value: Any) -> Bound:
         raise ConfigError(field, value, "use a number, or one for each entry") from error
 
 
-def _level(bound: Bound) -> Bound:
+def _level(bound: Any) -> Any:
     """Returns the one number of a bound that is the same for all entries, and another bound as it is."""
     entries = as_array(bound)
     return entries.flat[0].item() if entries.size and (entries == entries.flat[0]).all() else bound
@@ -177,7 +178,7 @@ class Box(eqx.Module):
             if not all(np.all(np.isinf(bound) | (abs(bound) <= largest)) for bound in (low, high)):
                 raise ConfigError("Box", bounds, f"use bounds within {largest:g} of 0, as {self.dtype.name} ends there")
         else:
-            least, most = max(np.iinfo(self.dtype).min, -LARGEST - 1), min(np.iinfo(self.dtype).max, LARGEST - 1)
+            least, most = ends_of(self.dtype)
             if not all(
                 np.all((least <= bound) & (bound <= most) & (np.floor(bound) == bound)) for bound in (low, high)
             ):
@@ -218,6 +219,21 @@ class Box(eqx.Module):
             with np.errstate(over="ignore"):
                 value, low, high = (bound.astype(self.dtype) for bound in (value, low, high))
         return bool(np.all((value >= low) & (value <= high)))
+
+
+def narrowed_box(low: Any, high: Any, shape: tuple[int, ...], dtype: Any) -> Box:
+    """Returns the Box that holds the numbers of another library's, in at most 32 bits.
+
+    A bound of whole numbers is the nearest one that ours may have. The largest number of float32, and any beyond it, is
+    infinite: they say so for no bound. A bound that all entries share is one number.
+    """
+    return Box(_narrowed_bound(low, dtype), _narrowed_bound(high, dtype), shape, narrowed(dtype))
+
+
+def _narrowed_bound(bound: Any, dtype: Any) -> Any:
+    wide = np.asarray(bound, np.float64)
+    wide = np.where(abs(wide) >= np.finfo(np.float32).max, np.copysign(np.inf, wide), wide)
+    return _level(np.clip(wide, *ends_of(dtype))) if wide.size else 0.0
 
 
 def _parts(spaces: Any) -> dict[Any, Any]:

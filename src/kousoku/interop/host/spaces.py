@@ -9,9 +9,9 @@ from gymnasium import spaces
 
 from ...core.errors import ConfigError
 from ...core.host import Starts
-from ...core.spaces import LARGEST, Box, Dict, Discrete, MultiDiscrete, Space
+from ...core.spaces import LARGEST, Box, Dict, Discrete, MultiDiscrete, Space, narrowed_box
 from .texts import is_text
-from .values import Leaf, leaves_of, narrowed
+from .values import Leaf, leaves_of
 
 
 def our_spaces(name: str, observations: Any, actions: Any) -> tuple[Space, Space, Starts | None]:
@@ -93,18 +93,4 @@ def _counterpart(space: Any) -> Space:
     if is_text(space):
         (leaf,) = leaves_of(space)
         return Box(0.0, float(len(leaf.codes or ())), leaf.shape, leaf.dtype)
-    dtype = narrowed(space.dtype)
-    return Box(_bound(space.low, dtype), _bound(space.high, dtype), space.shape, dtype)
-
-
-def _bound(bound: np.ndarray, dtype: np.dtype) -> Any:
-    """Returns a bound as one number where all entries are equal, else as tuples; beyond float32 it is infinite."""
-    if dtype.kind == "f":
-        wide = np.asarray(bound, np.float64)
-        wide = np.where(np.abs(wide) > np.finfo(dtype).max, np.copysign(np.inf, wide), wide)
-    else:
-        least, most = max(np.iinfo(dtype).min, -LARGEST - 1), min(np.iinfo(dtype).max, LARGEST - 1)
-        wide = np.clip(bound.astype(np.float64), least, most)
-    if not wide.size:
-        return 0.0
-    return float(wide.flat[0]) if (wide == wide.flat[0]).all() else tuple(wide.tolist())
+    return narrowed_box(space.low, space.high, space.shape, space.dtype)

@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
+from ...core.dtypes import narrowed
 from ...core.errors import shorten
 from ...export.runtime import are_whole, within_32_bits
 from .texts import as_texts, coded, codes_of, is_text, text_of
-
-WIDEST = {"f": np.dtype(np.float32), "i": np.dtype(np.int32), "u": np.dtype(np.int32)}
 
 
 class Leaf(NamedTuple):
@@ -83,16 +82,6 @@ def _in_order(names: Iterable[Any]) -> list[Any]:
     except TypeError as error:
         told = ", ".join(map(repr, names))
         raise TypeError(f"its keys {told} have no order: use texts alone") from error
-
-
-def narrowed(dtype: np.dtype) -> np.dtype:
-    """Returns the dtype that numbers of another have here: at most 32 bits, whole ones with a sign where they had.
-
-    Truth is a byte, 0 or 1.
-    """
-    if dtype.kind == "b":
-        return np.dtype(np.uint8)
-    return dtype if dtype.itemsize <= 2 and dtype.kind in "iu" else WIDEST[dtype.kind]
 
 
 def picker(path: tuple[Any, ...]) -> Callable[[Any], Any]:

@@ -1,7 +1,6 @@
 """Spaces of other libraries as ours, and their observations as elements of these.
 
-Gymnax's, Craftax's, Navix's and Jumanji's are told apart by what they have: `spaces`, a count, two bounds. Dtypes that
-our spaces do not have are converted: bool to uint8, floats of other sizes to float32, integers of 64 bits to int32.
+Gymnax's, Craftax's, Navix's and Jumanji's are told apart by what they have: `spaces`, a count, two bounds.
 """
 
 from __future__ import annotations
@@ -16,8 +15,9 @@ import numpy as np
 from jaxtyping import Array, PyTree
 
 from ...core.action_mask import ACTION_MASK
+from ...core.dtypes import ends_of, narrowed
 from ...core.errors import ConfigError
-from ...core.spaces import LARGEST, Box, Dict, Discrete, MultiDiscrete, Space
+from ...core.spaces import Box, Dict, Discrete, MultiDiscrete, Space, narrowed_box
 
 MOST_CATEGORIES = 64
 """Up to here a count in an observation is one of so many kinds, which a network sees one-hot; above, a number."""
@@ -38,35 +38,10 @@ def parts_of(value: Any) -> dict[str, Any] | None:
     return None if fields is None else {name: getattr(value, name) for name in fields}
 
 
-def dtype_of(dtype: Any) -> np.dtype:
-    """Returns the dtype that our spaces have for one of theirs."""
-    dtype = jnp.dtype(dtype)
-    if dtype == jnp.bool_:
-        return np.dtype(np.uint8)
-    if jnp.issubdtype(dtype, jnp.floating):
-        return np.dtype(np.float32)
-    return np.dtype(np.int32) if dtype.itemsize > 4 else np.dtype(dtype)
-
-
 def box_like(leaf: Any, low: Any = -math.inf, high: Any = math.inf) -> Box:
-    """Returns the Box of an array's shape and dtype, within bounds as far as they fit the shape and the dtype."""
-    dtype = dtype_of(leaf.dtype)
-    if leaf.dtype == jnp.bool_:
-        return Box(0, 1, leaf.shape, dtype)
-    least, most = -math.inf, math.inf
-    if dtype.kind in "iu":
-        least, most = max(np.iinfo(dtype).min, -LARGEST - 1), min(np.iinfo(dtype).max, LARGEST - 1)
-    return Box(_bound(low, leaf.shape, least, most), _bound(high, leaf.shape, least, most), leaf.shape, dtype)
-
-
-def _bound(bound: Any, shape: tuple[int, ...], least: float, most: float) -> Any:
-    """Returns one number where all entries have the same bound, else tuples of them."""
-    array = np.asarray(bound, np.float64)
-    array = np.where(abs(array) >= _LARGEST_FLOAT, np.copysign(np.inf, array), array)  # they say so for no bound
-    array = np.clip(array, least, most)
-    if array.size and (array == array.flat[0]).all():
-        return float(array.flat[0])
-    return array.tolist() if array.shape == shape else float(array.min() if least == bound else array.max())
+    """Returns the Box of an array's shape and dtype, within bounds, or the widest of them if these are not one each."""
+    low, high = (b if np.shape(b) == leaf.shape else widest(b) for b, widest in ((low, np.min), (high, np.max)))
+    return narrowed_box(low, high, leaf.shape, leaf.dtype)
 
 
 def observed(leaves: PyTree[Any], space: Any = None) -> Space:
@@ -148,15 +123,15 @@ def _bounds(space: Any) -> tuple[Any, Any]:
 _BOUNDS = (("low", "high"), ("minimum", "maximum"))
 
 
-_LARGEST_FLOAT = float(np.finfo(np.float32).max)
-
-
 def conformed(space: Space, obs: Any) -> PyTree[Array]:
     """Returns an observation of theirs as an element of the space that `observed` made: a dict, in our dtypes."""
     if isinstance(space, Dict):
         parts = parts_of(obs) or {}
         return {name: conformed(part, parts[name]) for name, part in space.spaces.items()}
-    return jax.lax.convert_element_type(jnp.asarray(obs), space.dtype)
+    obs = jnp.asarray(obs)
+    if obs.dtype.kind in "iu" and narrowed(obs.dtype) == space.dtype != obs.dtype:
+        obs = jnp.clip(obs, *ends_of(obs.dtype))  # what lies beyond would come round from the other end
+    return jax.lax.convert_element_type(obs, space.dtype)
 
 
 def with_mask(obs: Any, mask: Any) -> dict[str, Any]:
