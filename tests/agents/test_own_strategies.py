@@ -68,24 +68,24 @@ EACH, MEAN = f"each of the 4 has {SIZE} numbers, float32[{SIZE}]", f"it has {SIZ
 CALLED = "give what can be called with an observation, as `network` builds it; or write act_by, too"
 ARRAYS = "use arrays; what is none belongs into a field of the agent, or eqx.field(static=True)"
 WRONG = {
-    "short": (candidates(lambda x: x[:, 1:]), f"ask's candidates: got 'float32[{SIZE - 1}]'; {EACH}"),
-    "deep": (candidates(lambda x: x[..., None]), f"ask's candidates: got 'float32[{SIZE}, 1]'; {EACH}"),
-    "whole": (candidates(lambda x: x.astype(jnp.int32)), f"ask's candidates: got 'int32[{SIZE}]'; {EACH}"),
-    "half": (candidates(lambda x: x.astype(jnp.float16)), f"ask's candidates: got 'float16[{SIZE}]'; {EACH}"),
-    "tree": (candidates(lambda x: {"a": x}), f"ask's candidates: got {{'a': 'float32[{SIZE}]'}}; {EACH}"),
+    "short": (candidates(lambda x: x[:, 1:]), f"ask's candidates: got float32[{SIZE - 1}]; {EACH}"),
+    "deep": (candidates(lambda x: x[..., None]), f"ask's candidates: got float32[{SIZE}, 1]; {EACH}"),
+    "whole": (candidates(lambda x: x.astype(jnp.int32)), f"ask's candidates: got int32[{SIZE}]; {EACH}"),
+    "half": (candidates(lambda x: x.astype(jnp.float16)), f"ask's candidates: got float16[{SIZE}]; {EACH}"),
+    "tree": (candidates(lambda x: {"a": x}), f"ask's candidates: got {{'a': float32[{SIZE}]}}; {EACH}"),
     "nothing": (candidates(lambda x: None), f"ask's candidates: got None; {EACH}"),
-    "mean's dtype": (mean(lambda x: x.astype(jnp.bfloat16)), f"tell's mean: got 'bfloat16[{SIZE}]'; {MEAN}"),
-    "mean's shape": (mean(lambda x: x[None]), f"tell's mean: got 'float32[1, {SIZE}]'; {MEAN}"),
+    "mean's dtype": (mean(lambda x: x.astype(jnp.bfloat16)), f"tell's mean: got bfloat16[{SIZE}]; {MEAN}"),
+    "mean's shape": (mean(lambda x: x[None]), f"tell's mean: got float32[1, {SIZE}]; {MEAN}"),
     "no mean": (mean(lambda x: None), f"tell's mean: got None; {MEAN}"),
-    "keys": (mean(lambda x: jax.random.split(jax.random.key(0), SIZE)), f"tell's mean: got 'key<fry>[{SIZE}]'; {MEAN}"),
-    "numbers": (mean(list), "tell's mean: got ['float32[]', "),
+    "keys": (mean(lambda x: jax.random.split(jax.random.key(0), SIZE)), f"tell's mean: got key<fry>[{SIZE}]; {MEAN}"),
+    "numbers": (mean(list), "tell's mean: got [float32[], float32[], "),
     "search": ({"begin_search": lambda *_: "x"}, f"begin_search: got \"what is kept with itself, 'x'\"; {ARRAYS}"),
     "no policy": ({"policy": lambda *_: None}, f"policy: got None; {CALLED}"),
-    "vector": ({"policy": lambda self, state, one: one}, f"policy: got 'float32[{SIZE}]'; {CALLED}"),
+    "vector": ({"policy": lambda self, state, one: one}, f"policy: got float32[{SIZE}]; {CALLED}"),
     "text": ({"policy": lambda *_: "x"}, f"policy: got \"a policy with itself, 'x'\"; {ARRAYS}"),
     "no state": (
         {"init": lambda *_: {"a": jnp.zeros(2)}},
-        "init: got {'a': 'float32[2]'}; return one of kousoku.agents.evolution.strategy.EvolutionState",
+        "init: got {'a': float32[2]}; return one of kousoku.agents.evolution.strategy.EvolutionState",
     ),
     "shared text": ({"shared": lambda *_: "x"}, f"shared: got \"what is shared with itself, 'x'\"; {ARRAYS}"),
     "statistics": (
@@ -94,7 +94,7 @@ WRONG = {
     ),
     "action": (
         {"act_by": staticmethod(lambda policy, shared, obs: "x")},
-        "act_by: got \"'x'\"; it should give an action of Discrete(n=2)",
+        "act_by: got 'x'; it should give an action of Discrete(n=2)",
     ),
 }  # fmt: skip
 

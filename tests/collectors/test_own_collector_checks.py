@@ -83,9 +83,9 @@ ODD = {
         rf"learn: got \"a state with \.agent\['w'\] float32\[3\]\"; {LIKE}, with \.agent\['w'\] float32\[2\]",
     ),
     "no state": ("learn", lambda s: s.agent, r"learn's state: got 'dict'; return a TrainState"),
-    "fraction": ("updates", lambda _: jnp.float32(2), r"learn's updates: got 'float32\[\]'; give their number"),
-    "updates": ("updates", lambda _: jnp.ones(3, jnp.int32), r"learn's updates: got 'int32\[3\]'; give their number"),
-    "word": ("updates", lambda _: "two", r"learn's updates: got \"'two'\"; give their number"),
+    "fraction": ("updates", lambda _: jnp.float32(2), r"learn's updates: got float32\[\]; give their number"),
+    "updates": ("updates", lambda _: jnp.ones(3, jnp.int32), r"learn's updates: got int32\[3\]; give their number"),
+    "word": ("updates", lambda _: "two", r"learn's updates: got 'two'; give their number"),
     "rows": (
         "steps",
         lambda steps: jax.tree.map(lambda x: x[:4], steps),
@@ -114,7 +114,7 @@ ODD = {
     "flags": (
         "steps",
         lambda steps: eqx.tree_at(lambda steps: steps.end.ended, steps, steps.end.ended.astype(jnp.int32)),
-        r"collect's end\.ended: got 'int32\[8, 4\]'; give booleans",
+        r"collect's end\.ended: got int32\[8, 4\]; give booleans",
     ),
     "dict": ("steps", vars, r"collect's steps: got 'dict'; give kousoku.Steps"),
     "no end": (

@@ -87,8 +87,8 @@ REFUSED = {
     ),
     "fraction": ({"action": np.zeros(6)}, "dataset.action: got 'float64'; give whole numbers"),
     "shape": ({"obs": np.zeros((6, 3))}, "dataset.obs: got [6, 3]; its shape has to be [6, 2]"),
-    "short": ({"terminated": np.zeros(5, bool)}, "dataset.terminated: got 'bool[5]'; give truth values [6]"),
-    "done": ({"truncated": np.zeros(6)}, "dataset.truncated: got 'float64[6]'; give truth values [6]"),
+    "short": ({"terminated": np.zeros(5, bool)}, "dataset.terminated: got bool[5]; give truth values [6]"),
+    "done": ({"truncated": np.zeros(6)}, "dataset.truncated: got float64[6]; give truth values [6]"),
     "empty": ({"reward": np.zeros(0)}, "dataset.reward: got (0,); give one number for each of at least one"),
     "space": (
         {"action_space": 3},
@@ -302,8 +302,8 @@ def test_a_piece_that_a_recording_broke_off_has_no_return(tmp_path):
             {"broken_off": [True, False, False]},
             r"dataset.broken_off\[0\]: got True; a recording breaks off where its row",
         ),
-        ({"broken_off": [0, 0, 1]}, "dataset.broken_off: got 'int64"),
-        ({"broken_off": [True]}, "dataset.broken_off: got 'bool"),
+        ({"broken_off": [0, 0, 1]}, r"dataset.broken_off: got int64\[3\]; give truth values \[3\]"),
+        ({"broken_off": [True]}, r"dataset.broken_off: got bool\[1\]; give truth values \[3\]"),
     ],
 )
 def test_what_says_where_a_data_set_is_from_is_looked_at(more, told):

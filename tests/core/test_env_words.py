@@ -99,10 +99,10 @@ def test_a_part_of_a_space_is_named_by_its_key():
     [
         (lambda cell, timestep: cell, "int32[]"),
         (lambda cell, timestep: jnp.zeros((2, 3)), "float32[2, 3]"),
-        (lambda cell, timestep: timestep, "Timestep"),
-        (lambda cell, timestep: {"cell": cell}, "dict"),
+        (lambda cell, timestep: timestep, "a Timestep"),
+        (lambda cell, timestep: {"cell": cell}, "a dict of 'cell'"),
         (lambda cell, timestep: (timestep, cell), "a tuple of 2"),
-        (lambda cell, timestep: None, "NoneType"),
+        (lambda cell, timestep: None, "None"),
     ],
 )
 @pytest.mark.parametrize("where", ["reset", "step"])

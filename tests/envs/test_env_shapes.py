@@ -127,8 +127,8 @@ BROKEN = {
         returned("step", lambda r: (*r, False, {})),
         "step must return (state, Timestep), got a tuple of 4",
     ),
-    "a list": (returned("step", list), "step must return (state, Timestep), got list"),
-    "None": (returned("step", lambda r: None), "step must return (state, Timestep), got NoneType"),
+    "a list": (returned("step", list), "step must return (state, Timestep), got a list of 2"),
+    "None": (returned("step", lambda r: None), "step must return (state, Timestep), got None"),
     "Python's if": (returned("step", python_if), "step: a value that is not known before it runs decides what Python"),
     "NumPy": (returned("step", numpy_on_a_tracer), "step: NumPy is given a value that is not known before it runs"),
     "int()": (

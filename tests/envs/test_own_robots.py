@@ -150,27 +150,27 @@ VECTOR, INFO = (
 )
 START = Start(jnp.zeros(2, jnp.float32), jnp.zeros(2, jnp.float32))
 NOT_RETURNED: list[tuple[str, Any, str]] = [
-    ("start", lambda self, key: (START.qpos, START.qvel), "start: got 'tuple'; return a Start(qpos, qvel)"),
+    ("start", lambda self, key: (START.qpos, START.qvel), "start: got a tuple of 2; return a Start(qpos, qvel)"),
     (
         "start",
         lambda self, key: Start(jnp.zeros(3), START.qvel),
-        "start.qpos: got 'shape [3]'; this model takes 2 numbers",
+        "start.qpos: got float32[3]; this model takes 2 numbers",
     ),
     (
         "start",
         lambda self, key: Start(START.qpos, jnp.zeros(1)),
-        "start.qvel: got 'shape [1]'; this model takes 2 numbers",
+        "start.qvel: got float32[1]; this model takes 2 numbers",
     ),
-    ("measure", lambda self, world: world.xpos("shin"), "measure: got 'shape [3]'; return a Measured(now, kept)"),
-    ("observe", lambda self, physics, measured: {"qpos": physics.qpos}, f"observe: got 'dict'; {VECTOR}"),
-    ("observe", lambda self, physics, measured: [*physics.qpos], f"observe: got 'list'; {VECTOR}"),
-    ("observe", lambda self, physics, measured: physics.qpos[None], f"observe: got 'shape [1, 2]'; {VECTOR}"),
-    ("observe", lambda self, physics, measured: physics.qpos[0], f"observe: got 'float32'; {VECTOR}"),
-    ("outcome", lambda self, move: (0.0, False), "outcome: got 'tuple'; return a StepOutcome("),
-    ("outcome", outcome_of({"a": 1.0}), f"outcome.info: got 'dict'; it has no flag `diverged`: {INFO}"),
-    ("outcome", outcome_of(Silent()), f"outcome.info: got 'Silent'; it has no flag `diverged`: {INFO}"),
-    ("outcome", outcome_of(Told()), f"outcome.info.diverged: got 'NoneType'; it is no field to fill in: {INFO}"),
-    ("outcome", outcome_of(Told(False, "fast")), f"outcome.info.words: got 'str'; give numbers; {INFO}"),
+    ("measure", lambda self, world: world.xpos("shin"), "measure: got float32[3]; return a Measured(now, kept)"),
+    ("observe", lambda self, physics, measured: {"qpos": physics.qpos}, f"observe: got a dict of 'qpos'; {VECTOR}"),
+    ("observe", lambda self, physics, measured: [*physics.qpos], f"observe: got a list of 2; {VECTOR}"),
+    ("observe", lambda self, physics, measured: physics.qpos[None], f"observe: got float32[1, 2]; {VECTOR}"),
+    ("observe", lambda self, physics, measured: physics.qpos[0], f"observe: got float32[]; {VECTOR}"),
+    ("outcome", lambda self, move: (0.0, False), "outcome: got a tuple of 2; return a StepOutcome("),
+    ("outcome", outcome_of({"a": 1.0}), f"outcome.info: got a dict of 'a'; it has no flag `diverged`: {INFO}"),
+    ("outcome", outcome_of(Silent()), f"outcome.info: got a Silent; it has no flag `diverged`: {INFO}"),
+    ("outcome", outcome_of(Told()), f"outcome.info.diverged: got None; it is no field to fill in: {INFO}"),
+    ("outcome", outcome_of(Told(False, "fast")), f"outcome.info.words: got a str; give numbers; {INFO}"),
 ]
 
 
@@ -185,12 +185,14 @@ def test_what_a_task_may_not_return_is_named(method: str, returns: Any, told: st
 
 def test_plain_numbers_where_arrays_belong_are_named() -> None:
     cases = {
-        "Start([0.0] * 9, zeros)": "start.qpos: got 'list'; give an array of 9 numbers: jnp.array(..., jnp.float32)",
-        "Start(zeros, 0.0)": "start.qvel: got 'float'; give an array of 9 numbers",
-        "Start(zeros, zeros, [1.0])": "start.numbers: got 'list'; give a dict of arrays, by the names",
-        "StepOutcome(jnp.ones(1), False, RobotInfo())": "outcome.reward: got 'shape [1]'; give one number",
-        "StepOutcome(None, False, RobotInfo())": "outcome.reward: got 'NoneType'; give one number",
-        "StepOutcome(1.0, jnp.ones(()), RobotInfo())": "outcome.terminated: got 'float32'; give one flag",
+        "Start([0.0] * 9, zeros)": (
+            "start.qpos: got a list of 9; give an array of 9 numbers: jnp.array(..., jnp.float32)"
+        ),
+        "Start(zeros, 0.0)": "start.qvel: got a float; give an array of 9 numbers",
+        "Start(zeros, zeros, [1.0])": "start.numbers: got a list of 1; give a dict of arrays, by the names",
+        "StepOutcome(jnp.ones(1), False, RobotInfo())": "outcome.reward: got float32[1]; give one number",
+        "StepOutcome(None, False, RobotInfo())": "outcome.reward: got None; give one number",
+        "StepOutcome(1.0, jnp.ones(()), RobotInfo())": "outcome.terminated: got float32[]; give one flag",
     }
     setup = """
 import jax, jax.numpy as jnp

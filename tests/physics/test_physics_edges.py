@@ -147,16 +147,16 @@ def test_a_quaternion_of_zeros_is_no_turn():
 PENDULUM = load(SLIDER.format(integrator="Euler", dynamics=""))
 START = initial_state(PENDULUM)
 WRONG = {
-    "ctrl: got 'shape [5]'; this model takes 1 numbers, an array of shape [1]": lambda: step(
+    "ctrl: got float32[5]; this model takes 1 numbers, an array of shape [1]": lambda: step(
         PENDULUM, START, jnp.zeros(5)
     ),
-    "state.qpos: got 'shape [9]'; this model takes 1": lambda: step(
+    "state.qpos: got float32[9]; this model takes 1": lambda: step(
         PENDULUM, State(jnp.zeros(9), START.qvel, START.act, START.warmstart), jnp.zeros(1)
     ),
-    "state.qvel: got 'shape [2]'": lambda: energy(PENDULUM, State(START.qpos, jnp.zeros(2), START.act, jnp.zeros(2))),
-    "qacc: got 'shape [2]'": lambda: inverse(PENDULUM, START, jnp.zeros(2)),
-    "qpos: got 'shape [2]'": lambda: kinematics(PENDULUM, jnp.zeros(2)),
-    "ctrl: got 'int32'; give floating point numbers": lambda: check_vector("ctrl", jnp.zeros(1, jnp.int32), 1),
+    "state.qvel: got float32[2]": lambda: energy(PENDULUM, State(START.qpos, jnp.zeros(2), START.act, jnp.zeros(2))),
+    "qacc: got float32[2]": lambda: inverse(PENDULUM, START, jnp.zeros(2)),
+    "qpos: got float32[2]": lambda: kinematics(PENDULUM, jnp.zeros(2)),
+    "ctrl: got int32[1]; give floating point numbers": lambda: check_vector("ctrl", jnp.zeros(1, jnp.int32), 1),
     "steps: got 0": lambda: simulate(PENDULUM, START, jnp.zeros(1), 0, lambda f: None),
 }
 

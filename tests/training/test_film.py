@@ -226,8 +226,8 @@ class TestAnimate:
         ("policy", "said"),
         [
             (lambda obs: 0, r"use a function of \(obs, key\)"),
-            (lambda obs, key: 0.5, r"got 'float\d+\[\]'; it should give an action of Discrete\(n=2\)"),
-            (lambda obs, key: jnp.zeros(3, int), r"got 'int\d+\[3\]'; it should give"),
+            (lambda obs, key: 0.5, r"got 0\.5; it should give an action of Discrete\(n=2\)"),
+            (lambda obs, key: jnp.zeros(3, int), r"got int\d+\[3\]; it should give"),
             (lambda obs, key: None, "got None; it should give"),
             (lambda obs, key: 7, r"got 7; the action space is Discrete\(n=2\)"),
         ],

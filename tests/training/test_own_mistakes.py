@@ -245,14 +245,14 @@ class FromHalves(Usual):
         ),
         (Renames, r"metrics: got 'loss\d+'; the first update had loss\d+; their names may not change"),
         (Speaks, r"Speaks.act: got .*extras with itself, 'text'.*; use arrays"),
-        (OneError, r"OneError.update_with_errors's errors: got 'float32\[\]'; give one number of each sample, \[8\]"),
+        (OneError, r"OneError.update_with_errors's errors: got float32\[\]; give one number of each sample, \[8\]"),
         (NoErrors, r"NoErrors.update_with_errors's errors: got None; give one number of each sample, \[8\]"),
         (
             PairsOfErrors,
-            r"PairsOfErrors.update_with_errors's errors: got 'float32\[8, 2\]'; give one number of each sample, \[8\]",
+            r"PairsOfErrors.update_with_errors's errors: got float32\[8, 2\]; give one number of each sample, \[8\]",
         ),
         (Guesses, r"Guesses.estimate: got 'float32'; give a kousoku.Estimate of numbers, or None"),
-        (TwoTables, r"TwoTables.q_values: got 'float32\[8, 4\]'; it should give float32\[4, 4\], or None"),
+        (TwoTables, r"TwoTables.q_values: got float32\[8, 4\]; it should give float32\[4, 4\], or None"),
         (Values, r"Values.q_values: got .*; it should give float32\[4, 4\], or None"),
         (FromFewer, r"Fewer.collect: got 'steps whose obs is \[4, 3\]'; num_steps x num_envs is \[5, 3\]"),
         (CarriesText, r"CarriesText.initial_carry: got \"a carry with itself, 'x'\"; use arrays"),
@@ -274,7 +274,7 @@ class FromHalves(Usual):
         (Drops, r"Drops.update: got .*a state without \['deep'\]\['few'\]\[0\] float32\[2\].*; .*, with \['deep'\]"),
         (Sized, r"agent: got 'Sized'; count decides what Python does, .*: make it structure, eqx.field\(static=True\)"),
         (Vast, r"capacity: got '2147483640 transitions'; they need more than"),
-        (FromHalves, r"Halves.collect: got 'tuple of 2'; return three things: the state, what is learned from"),
+        (FromHalves, r"Halves.collect: got a tuple of 2; return three things: the state, what is learned from"),
     ],
 )
 def test_a_mistake_in_an_agent_is_one_line(kind, told):
@@ -310,7 +310,7 @@ def test_action_values_of_the_right_shape_are_taken():
     ("make", "told"),
     [
         (lambda: QLearning(learning_rate=lambda: 0.1), r"learning_rate: got .*; use a function of \(count\)"),
-        (lambda: QLearning(learning_rate=lambda n: None), r"learning_rate: got .*lambda.*; it gives NoneType; use a"),
+        (lambda: QLearning(learning_rate=lambda n: None), r"learning_rate: got .*lambda.*; it gives None; use a"),
         (lambda: QLearning(learning_rate=lambda n: jnp.ones(2)), r"learning_rate: got .*; it gives float32\[2\]"),
         (lambda: QLearning(learning_rate=lambda n: n["a"]), r"learning_rate: got .*; it raises \w+Error: "),
         (lambda: EpsilonGreedy(lambda n: "half"), r"epsilon: got .*; it raises TypeError: "),

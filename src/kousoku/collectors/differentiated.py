@@ -12,11 +12,11 @@ import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Array, Float, PyTree
 
-from ..core.agent_check import dtypes_and_shapes, has_own_methods, tracing
+from ..core.agent_check import has_own_methods, tracing
 from ..core.collector import SlotFunctions, Steps, TrainState
 from ..core.env import EnvSpec
 from ..core.errors import ConfigError
-from ..core.leaves import key_like
+from ..core.leaves import key_like, words
 from ..core.ours import is_ours
 from ..core.timestep import Rollout
 from ..core.update_check import check_leaves, check_state, returned_parts
@@ -77,7 +77,7 @@ class DifferentiatedRollouts(RolloutCollector):
         for leaf in jax.tree.leaves(parameters):
             if not (hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jnp.floating)):
                 fix = "give floating point arrays alone, as equinox.filter(state, equinox.is_inexact_array) does"
-                raise ConfigError(f"{type(agent).__name__}.parameters", dtypes_and_shapes(parameters), fix)
+                raise ConfigError(f"{type(agent).__name__}.parameters", words(parameters), fix)
         with tracing(agent, "with_parameters"):
             moved = eqx.filter_eval_shape(agent.with_parameters, state, parameters)
         check_state(f"{type(agent).__name__}.with_parameters", state, moved)
@@ -115,9 +115,7 @@ def _loss_of(agent: Any, state: Any, rollout: Rollout, axis: str | None) -> tupl
         field, agent.rollout_loss(state, rollout, axis), 2, "return two things: the loss, and what `update` gets"
     )
     if jnp.shape(loss) != () or not jnp.issubdtype(jnp.result_type(loss), jnp.floating):
-        raise ConfigError(
-            field, dtypes_and_shapes(loss), "give one floating point number, such as a mean over steps and slots"
-        )
+        raise ConfigError(field, words(loss), "give one floating point number, such as a mean over steps and slots")
     check_leaves(field, beside)
     return loss, beside
 

@@ -11,11 +11,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, UInt32
 
 from ..compiler import backends, kernels_are_on
-from ..core.agent_check import check_action, dtypes_and_shapes, has_own_methods, tracing
+from ..core.agent_check import check_action, has_own_methods, tracing
 from ..core.collector import Collector, EpisodeEnd, SlotFunctions, Steps, TrainState, largest_divisor
 from ..core.env import EnvSpec
 from ..core.errors import ConfigError, check_size, check_takes, error_line
-from ..core.leaves import key_like
+from ..core.leaves import key_like, words
 from ..core.ours import is_ours
 from ..core.spaces import LARGEST
 from ..core.update_check import check_leaves, check_state, checked_update, returned_parts
@@ -199,7 +199,7 @@ class Generations(Collector):
             state, obs = agent.init(spec, key), spec.observation_space.sample(key)
             if self.state_kind is not None and not isinstance(state, self.state_kind):
                 fix = f"return one of {self.state_kind.__module__}.{self.state_kind.__name__}"
-                raise ConfigError(f"{kind.__name__}.init", dtypes_and_shapes(state), fix)
+                raise ConfigError(f"{kind.__name__}.init", words(state), fix)
             with tracing(agent, "ask"):
                 candidates, asked = self._asked(agent, state, key)
             with tracing(agent, "policy"):
@@ -229,7 +229,7 @@ class Generations(Collector):
         size = self.population_size
         for leaf in jax.tree.leaves(candidates):
             if not hasattr(leaf, "dtype") or jnp.shape(leaf)[:1] != (size,):
-                raise ConfigError(field, dtypes_and_shapes(candidates), f"give {size} candidates, arrays [{size}, ...]")
+                raise ConfigError(field, words(candidates), f"give {size} candidates, arrays [{size}, ...]")
         return jax.tree.map(jnp.asarray, candidates), asked
 
     def init(self, agent: Any, agent_state: Any, slots: SlotFunctions, key: PRNGKeyArray) -> tuple[Any, Any, Any]:
@@ -300,7 +300,7 @@ def _check_policy(kind: type, policy: Any) -> None:
     check_leaves(field, policy, "a policy")
     if is_ours(kind.act_by) and not callable(policy):
         fix = "give what can be called with an observation, as `network` builds it; or write act_by, too"
-        raise ConfigError(field, dtypes_and_shapes(policy), fix)
+        raise ConfigError(field, words(policy), fix)
 
 
 def _acted(kind: Any, policy: Any, shared: Any, obs: PyTree[Array]) -> Any:
@@ -315,7 +315,7 @@ def _acted(kind: Any, policy: Any, shared: Any, obs: PyTree[Array]) -> Any:
         if not is_ours(kind.act_by) or is_ours(kind.shared):
             raise
         fix = f"the act_by that it inherits does not take it ({error_line(error)}); write that, too"
-        raise ConfigError(f"{kind.__name__}.shared", dtypes_and_shapes(shared), fix) from error
+        raise ConfigError(f"{kind.__name__}.shared", words(shared), fix) from error
 
 
 def _check_statistics(field: str, statistics: Any, obs: PyTree[Array]) -> None:
@@ -323,11 +323,11 @@ def _check_statistics(field: str, statistics: Any, obs: PyTree[Array]) -> None:
     fix = "give moments as kousoku.nn.observation_stats.init_obs_stats(space) makes them, or None"
     parts = jax.tree.leaves(statistics, is_leaf=lambda part: isinstance(part, RunningMoments))
     if not all(isinstance(part, RunningMoments) for part in parts):
-        raise ConfigError(field, dtypes_and_shapes(statistics), fix)
+        raise ConfigError(field, words(statistics), fix)
     try:
         begin_sums(statistics, obs)
     except (TypeError, KeyError, ValueError, AttributeError) as error:
-        raise ConfigError(field, dtypes_and_shapes(statistics), fix) from error
+        raise ConfigError(field, words(statistics), fix) from error
 
 
 def _key(member: PRNGKeyArray, stream: Stream, generation: UInt32[Array, "2"]) -> PRNGKeyArray:

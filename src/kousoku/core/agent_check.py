@@ -14,10 +14,9 @@ from .agent import Agent
 from .collector import Collector
 from .collector_check import check_collector
 from .env import Env, EnvSpec
-from .env_shapes import shapes
 from .error_meanings import KNOWN_ERRORS, error_meaning
 from .errors import ConfigError, check_takes, shorten
-from .leaves import key_like
+from .leaves import dtype_of, is_array_or_number, key_like, shapes, words
 from .ours import is_ours
 from .overridden import A_METHOD, PROPERTY, called_with, check_overridden
 from .spaces import Discrete, Space, element_like
@@ -150,11 +149,9 @@ def _check_q_values(agent: Agent, spec: EnvSpec) -> None:
     if found is None:
         return
     if not isinstance(states, Discrete) or not isinstance(actions, Discrete):
-        raise ConfigError(
-            field, dtypes_and_shapes(found), "observations and actions are not both Discrete: it should give None"
-        )
+        raise ConfigError(field, words(found), "observations and actions are not both Discrete: it should give None")
     if shapes(found) != [("", (states.n, actions.n), "float32")]:
-        raise ConfigError(field, dtypes_and_shapes(found), f"it should give float32[{states.n}, {actions.n}], or None")
+        raise ConfigError(field, words(found), f"it should give float32[{states.n}, {actions.n}], or None")
 
 
 def _check_answers(agent: Agent, spec: EnvSpec, how: dict[str, bool]) -> None:
@@ -177,11 +174,7 @@ def _check_answers(agent: Agent, spec: EnvSpec, how: dict[str, bool]) -> None:
         action, carry, first = eqx.filter_eval_shape(answers, key)
     check_action(field, action, spec.action_space)
     if jax.tree.structure(carry) != jax.tree.structure(first) or shapes(carry) != shapes(first):
-        raise ConfigError(
-            f"{field}'s carry",
-            dtypes_and_shapes(carry),
-            f"carry on what is like `initial_carry`: {dtypes_and_shapes(first)}",
-        )
+        raise ConfigError(f"{field}'s carry", words(carry), f"carry on what is like `initial_carry`: {words(first)}")
 
 
 def has_own_methods(agent: Agent, collector: object, methods: dict[str, str]) -> bool:
@@ -212,7 +205,7 @@ def check_action(field: str, action: Any, space: Space) -> None:
         ConfigError: with the space.
     """
     if not is_like_action(action, space):
-        raise ConfigError(field, dtypes_and_shapes(action), f"it should give an action of {shorten(space)}")
+        raise ConfigError(field, words(action), f"it should give an action of {shorten(space)}")
 
 
 def is_like_action(given: Any, space: Space) -> bool:
@@ -220,20 +213,8 @@ def is_like_action(given: Any, space: Space) -> bool:
     wanted = element_like(space)
 
     def alike(leaf: Any, like: Any) -> bool:
-        if not (hasattr(leaf, "dtype") or isinstance(leaf, bool | int | float | complex)):
+        if not is_array_or_number(leaf) or np.shape(leaf) != like.shape:
             return False
-        dtype = getattr(leaf, "dtype", None) or np.result_type(leaf)
-        return np.shape(leaf) == like.shape and getattr(dtype, "kind", "no number") in KINDS[like.dtype.kind]
+        return getattr(dtype_of(leaf), "kind", "no number") in KINDS[like.dtype.kind]
 
     return jax.tree.structure(given) == jax.tree.structure(wanted) and jax.tree.all(jax.tree.map(alike, given, wanted))
-
-
-def dtypes_and_shapes(given: Any) -> Any:
-    """Returns dtype and shape of each part of what was given in place of something else, for a message."""
-
-    def word(leaf: Any) -> str:
-        known = hasattr(leaf, "dtype") or isinstance(leaf, bool | int | float | complex)
-        dtype = getattr(leaf, "dtype", None) or (np.result_type(leaf) if known else None)
-        return f"{dtype}{list(np.shape(leaf))}" if known else shorten(leaf)
-
-    return jax.tree.map(word, given)

@@ -11,7 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from .collector import Collector, EpisodeEnd, EstimateSums, Steps, TrainState
-from .errors import ConfigError, check_count, check_flag, check_number, error_text, shorten
+from .errors import ConfigError, check_count, check_flag, check_number, error_text
+from .leaves import dtype_of, is_array_or_number, words
 from .ours import is_ours
 from .overridden import check_overridden, overridden
 from .spaces import LARGEST
@@ -91,7 +92,7 @@ def _check_shared(field: str, shared: Any) -> None:
     for path, leaf in jax.tree_util.tree_leaves_with_path(shared):
         if not isinstance(leaf, np.ndarray | jax.Array) or not _is_held(leaf):
             where = jax.tree_util.keystr(path) or "itself"
-            raise ConfigError(f"{field}: {where}", _told(leaf), "give arrays of numbers, such as numpy.array(...)")
+            raise ConfigError(f"{field}: {where}", words(leaf), "give arrays of numbers, such as numpy.array(...)")
 
 
 def _is_held(array: Any) -> bool:
@@ -157,7 +158,7 @@ def learned(collector: Collector, before: TrainState, made: Any) -> tuple[TrainS
     if not is_ours(type(collector)):
         _check_train_state(field, before, after)
         if updates is not None and _shape_and_kind(updates) != ((), "i"):
-            raise ConfigError(f"{field}'s updates", _told(updates), "give their number, a whole one, or None for one")
+            raise ConfigError(f"{field}'s updates", words(updates), "give their number, a whole one, or None for one")
         check_metrics(metrics)
     return after, metrics, updates
 
@@ -193,15 +194,15 @@ def _check_kinds(field: str, steps: Steps) -> None:
     end, taken = steps.end, steps.taken
     for name, flags in (("ended", end.ended), ("whole", end.whole)):
         if _shape_and_kind(flags)[1] != "b" and (flags is not None or name == "ended"):
-            raise ConfigError(f"{field}'s end.{name}", _told(flags), "give booleans")
+            raise ConfigError(f"{field}'s end.{name}", words(flags), "give booleans")
     of_end = {f"end.{name}": getattr(end, name) for name in ("episode_return", "length")}
     for name, numbers in {"reward": steps.reward, **of_end}.items():
         if _shape_and_kind(numbers)[1] not in REAL:
-            raise ConfigError(f"{field}'s {name}", _told(numbers), "give real numbers")
+            raise ConfigError(f"{field}'s {name}", words(numbers), "give real numbers")
     if steps.action is None and steps.obs is not None:
         raise ConfigError(f"{field}'s action", None, "give observations and actions, or none of both")
     if taken is not None and _shape_and_kind(taken) != ((), "i"):
-        raise ConfigError(f"{field}'s taken", _told(taken), "give the number of steps, a whole one, or None")
+        raise ConfigError(f"{field}'s taken", words(taken), "give the number of steps, a whole one, or None")
     if steps.estimates is not None and not isinstance(steps.estimates, EstimateSums):
         fix = "give a kousoku.core.collector.EstimateSums, or None"
         raise ConfigError(f"{field}'s estimates", type(steps.estimates).__name__, fix)
@@ -209,14 +210,6 @@ def _check_kinds(field: str, steps: Steps) -> None:
 
 def _shape_and_kind(value: Any) -> tuple[Any, str]:
     """Returns an array's shape, and of which of `KINDS` it is; of what is no array, or one of none, "" for that."""
-    if not hasattr(value, "dtype") and not isinstance(value, bool | int | float):
+    if not is_array_or_number(value):
         return None, ""
-    dtype = getattr(value, "dtype", None) or jnp.result_type(value)
-    return jnp.shape(value), next((kind for kind, of in KINDS.items() if jnp.issubdtype(dtype, of)), "")
-
-
-def _told(value: Any) -> str | None:
-    shape, _ = _shape_and_kind(value)
-    if value is None:
-        return None
-    return shorten(value) if shape is None else f"{getattr(value, 'dtype', type(value).__name__)}{list(shape)}"
+    return jnp.shape(value), next((kind for kind, of in KINDS.items() if jnp.issubdtype(dtype_of(value), of)), "")

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 
 from .errors import ConfigError
+from .leaves import words
 from .spaces import Box, Dict, Discrete, MultiDiscrete, Space
 from .words import plural
 
@@ -286,7 +287,7 @@ def _array(name: str, given: Any, shape: str | list[int]) -> np.ndarray:
 def _flags(name: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:
     array = np.array(_array(name, given, list(shape)))
     if array.shape != shape or array.dtype.kind != "b":
-        raise ConfigError(name, f"{array.dtype}{list(array.shape)}", f"give truth values {list(shape)}")
+        raise ConfigError(name, words(array), f"give truth values {list(shape)}")
     array.flags.writeable = False
     return array
 

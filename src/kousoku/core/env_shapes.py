@@ -17,7 +17,7 @@ from .env_leaves import DECIDES, deciding_numbers, is_traced, large_numbers, sha
 from .error_meanings import error_meaning
 from .errors import ConfigError, shorten
 from .known_step import with_known_step
-from .leaves import key_like
+from .leaves import dtype_of, is_array_or_number, key_like, kind_words, shapes, words
 from .ours import is_ours
 from .overridden import overridden, untyped_fields
 from .panel import check_panels
@@ -78,7 +78,7 @@ def shape_problems(env: Env) -> Iterator[str]:
     if shapes(after[0]) != shapes(begun[0]):
         yield state_change(shapes(begun[0]), after[0])
     elif shapes(after[1].obs) != shapes(begun[1].obs):
-        before, now = _told(begun[1].obs), _told(after[1].obs)
+        before, now = words(begun[1].obs), words(after[1].obs)
         yield f"step: its observations have other shapes or dtypes than a reset's: {before} became {now}"
     yield from _inner_problems(env, begun[0])
     yield from _panel_problems(env)
@@ -97,7 +97,7 @@ def _inner_problems(env: Env, state: Any) -> Iterator[str]:
         return
     if shapes(inside) != shapes(found):
         inner = kind_of(env.env)
-        yield f"inner_state: it has to give the state of {inner}, which is a part of this wrapper's: got {_told(found)}"
+        yield f"inner_state: it has to give the state of {inner}, which is a part of this wrapper's: got {words(found)}"
 
 
 def _inner(env: Any, state: Any) -> Any:
@@ -171,8 +171,8 @@ def _told_problems(env: Env) -> Iterator[str]:
     for name in (*SPACE_NAMES, "time_limit"):
         told, own = getattr(spec, name), getattr(env, name)
         if type(told) is not type(own) or not eqx.tree_equal(told, own):
-            words = [shorten(each) if isinstance(each, SPACES) else _in_words(each) for each in (told, own)]
-            yield f"spec: its {name} is {words[0]}, and the environment's own is {words[1]}: leave spec out"
+            theirs, ours = (shorten(each) if isinstance(each, SPACES) else _in_words(each) for each in (told, own))
+            yield f"spec: its {name} is {theirs}, and the environment's own is {ours}: leave spec out"
 
 
 def _method_problems(env: Env) -> Iterator[str]:
@@ -215,10 +215,10 @@ def timestep_problems(where: str, env: Env, timestep: Timestep) -> Iterator[str]
     """Gives one line for each field of a timestep, of arrays or of their shapes, that has another shape or dtype."""
     for name, dtype in FIELDS.items():
         value = getattr(timestep, name)
-        if value is None or jnp.shape(value) != () or _dtype(value) != dtype:
-            yield f"{where}: {name} must be a {jnp.dtype(dtype).name} scalar, got {_told(value)}"
+        if value is None or jnp.shape(value) != () or dtype_of(value) != dtype:
+            yield f"{where}: {name} must be a {jnp.dtype(dtype).name} scalar, got {words(value)}"
     if not _fits(env.observation_space, timestep.obs):
-        yield f"{where}: observation {_told(timestep.obs)} is outside {env.observation_space}"
+        yield f"{where}: observation {words(timestep.obs)} is outside {env.observation_space}"
     names = [name for name, _ in named_parts(timestep.info)]
     if twice := next((name for name in names if names.count(name) > 1), None):
         yield f"{where}: info has two parts of the name {twice!r}, as a key has a dot: use other keys"
@@ -227,12 +227,6 @@ def timestep_problems(where: str, env: Env, timestep: Timestep) -> Iterator[str]
 def is_pair(result: Any) -> bool:
     """Returns whether a reset or a step gave (state, Timestep)."""
     return isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], Timestep)
-
-
-def shapes(tree: Any) -> list[tuple[str, tuple[int, ...], str]]:
-    """Returns path, shape and dtype of every leaf."""
-    leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
-    return [(jax.tree_util.keystr(path), jnp.shape(leaf), str(_dtype(leaf))) for path, leaf in leaves]
 
 
 def state_change(before: Any, after: Any) -> str:
@@ -268,17 +262,13 @@ def _pair(where: str, result: Any) -> Any:
     """
     if is_pair(result):
         for path, leaf in jax.tree_util.tree_flatten_with_path(result)[0]:
-            if not (hasattr(leaf, "dtype") or isinstance(leaf, bool | int | float | complex)):
+            if not is_array_or_number(leaf):
                 of_state = path[0] == jax.tree_util.SequenceKey(0)
                 part = "state" if of_state else "timestep"
                 fix = "; a static field of the environment may hold it" if of_state else ""
                 raise _Broken(f"{where}: {part}{jax.tree_util.keystr(path[1:])} is {leaf!r}, which is no array{fix}")
         return result
-    if isinstance(result, jax.Array):
-        got = _told(result)
-    else:
-        got = f"a tuple of {len(result)}" if isinstance(result, tuple) else type(result).__name__
-    raise _Broken(f"{where} must return (state, Timestep), got {got}")
+    raise _Broken(f"{where} must return (state, Timestep), got {kind_words(result)}")
 
 
 def _traced(where: str, env: Env, method: Callable[..., Any], *args: Any) -> Any:
@@ -333,7 +323,7 @@ def _is_method(value: Any) -> bool:
 def _in_words(thing: Any) -> str:
     """Returns what a thing is: a plain value as it is written, of others their kind and whose that is."""
     if isinstance(thing, jax.Array):
-        return f"an array, {_told(thing)}"
+        return f"an array, {words(thing)}"
     if isinstance(thing, type):
         return f"the class {_with_home(thing)}"
     if type(thing).__module__ == "builtins" and not callable(thing):
@@ -353,30 +343,11 @@ def _fits(space: Space, obs: Any) -> bool:
     if isinstance(space, Dict):
         fields = space.spaces
         return isinstance(obs, Mapping) and set(obs) == set(fields) and all(_fits(fields[k], obs[k]) for k in fields)
-    if not (isinstance(obs, int | float) or hasattr(obs, "dtype")) or jnp.shape(obs) != space.shape:
+    if not is_array_or_number(obs) or jnp.shape(obs) != space.shape:
         return False
     if isinstance(space, Discrete | MultiDiscrete):
-        return _dtype(obs) == jnp.int32
-    return _dtype(obs).kind in ("iuf" if space.dtype.kind == "f" else "iu") or _dtype(obs) == space.dtype
-
-
-def _dtype(value: Any) -> Any:
-    return getattr(value, "dtype", None) or jnp.result_type(value)
-
-
-def _told(tree: Any) -> str:
-    """Returns dtype and shape of every leaf, such as int32[] or {'a': float32[3]}."""
-    leaves = jax.tree.map(lambda leaf: _Word(f"{_dtype(leaf)}{list(jnp.shape(leaf))}"), tree)
-    return " ".join(repr(leaves).split())
-
-
-class _Word(str):
-    """Text that is shown without quotes."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
+        return dtype_of(obs) == jnp.int32
+    return dtype_of(obs).kind in ("iuf" if space.dtype.kind == "f" else "iu") or dtype_of(obs) == space.dtype
 
 
 def _instead_of(env: Any) -> str:

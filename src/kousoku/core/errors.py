@@ -60,7 +60,7 @@ class ConfigError(Brief, ValueError):
         super().__init__(f"{field}: got {shorten(given)}; {fix}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        given = self.given if _is_picklable(self.given) else _Shown(shorten(self.given))
+        given = self.given if _is_picklable(self.given) else Unquoted(shorten(self.given))
         notes = {name: value for name, value in vars(self).items() if name not in ("field", "given", "fix")}
         return type(self), (self.field, given, self.fix), notes
 
@@ -78,8 +78,8 @@ class RunWarning(UserWarning):
     """Something about a run that one should know, such as a damaged checkpoint that was passed over."""
 
 
-class _Shown(str):
-    """The text that stands for a value in a message, once the value itself is out of reach."""
+class Unquoted(str):
+    """A text that a message shows without quotes, in the place of a value."""
 
     __slots__ = ()
 

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .env_shapes import shapes
 from .errors import ConfigError, shorten
+from .leaves import is_array_or_number, kind_words, shapes, words
 from .ours import is_ours
 
 MOST_TOLD = 3
@@ -37,7 +37,7 @@ def checked_update(agent: Any, before: Any, made: Any, axis: str | None = None, 
     made = returned_parts(field, made, parts, f"return the new state, and a dict of scalars to record{more}")
     check_state(field, before, made[0])
     if samples is not None and (np.shape(made[2]) != (samples,) or not _is_real(made[2])):
-        raise ConfigError(f"{field}'s errors", _kind(made[2]), f"give one number of each sample, [{samples}]")
+        raise ConfigError(f"{field}'s errors", words(made[2]), f"give one number of each sample, [{samples}]")
     metrics = {name: _held(value) for name, value in made[1].items()} if isinstance(made[1], dict) else made[1]
     check_metrics(metrics)
     if axis is not None and not is_ours(type(agent)):
@@ -53,7 +53,7 @@ def returned_parts(field: str, made: Any, count: int, fix: str) -> Any:
     """
     if isinstance(made, tuple | list) and len(made) == count:
         return made
-    raise ConfigError(field, _kind(made), fix)
+    raise ConfigError(field, kind_words(made), fix)
 
 
 def check_state(
@@ -84,7 +84,7 @@ def _other_part(before: Any, after: Any, path: Any = ()) -> tuple[str, str, str]
     """Returns the first part of a state that is another kind of node now: where it is, what it was, what it is."""
     (old, was), (new, now) = map(_one_level, (before, after))
     if was != now:
-        of_before, of_after = _node(before), _node(after)
+        of_before, of_after = kind_words(before), kind_words(after)
         same = f"{of_before} with other static fields, or in another order"
         return jax.tree_util.keystr(path) or "itself", of_before, of_after if of_after != of_before else same
     for (step, one), (_, other) in zip(old, new, strict=True):
@@ -97,14 +97,6 @@ def _one_level(tree: Any) -> tuple[list[tuple[Any, Any]], Any]:
     return jax.tree_util.tree_flatten_with_path(tree, is_leaf=lambda part: part is not tree)
 
 
-def _node(value: Any) -> str:
-    """Returns what a part of a state is, with its length or its keys."""
-    if isinstance(value, dict):
-        return f"a dict of {', '.join(map(repr, value)) or 'nothing'}"
-    kind = _kind(value)
-    return str(kind) if kind is None or hasattr(value, "dtype") else f"a {kind}"
-
-
 def check_leaves(field: str, state: Any, name: str = "a state") -> None:
     """Refuses a state, or something else, with a leaf that is no array and no number: a function, a text.
 
@@ -112,7 +104,7 @@ def check_leaves(field: str, state: Any, name: str = "a state") -> None:
         ConfigError: naming the first.
     """
     for path, leaf in jax.tree_util.tree_leaves_with_path(state):
-        if not hasattr(leaf, "dtype") and not isinstance(leaf, bool | int | float | complex):
+        if not is_array_or_number(leaf):
             what = f"{jax.tree_util.keystr(path) or 'itself'}, {shorten(leaf)}"
             fix = "use arrays; what is none belongs into a field of the agent, or eqx.field(static=True)"
             raise ConfigError(field, f"{name} with {what}", fix)
@@ -136,12 +128,12 @@ def check_metrics(metrics: Any) -> None:
         ConfigError: naming the metric.
     """
     if not isinstance(metrics, dict):
-        raise ConfigError("metrics", _kind(metrics), SCALARS)
+        raise ConfigError("metrics", kind_words(metrics), SCALARS)
     for name, value in metrics.items():
         if not isinstance(name, str) or not name.isprintable():
             raise ConfigError("name of a metric", name, "use a text, such as 'loss'")
-        if not (hasattr(value, "dtype") or isinstance(value, (bool, int, float, complex))):
-            raise ConfigError(f"metric {name!r}", _kind(value), SCALARS)
+        if not is_array_or_number(value):
+            raise ConfigError(f"metric {name!r}", kind_words(value), SCALARS)
         if jnp.shape(value) != ():
             raise ConfigError(f"metric {name!r}", list(jnp.shape(value)), "an update returns scalars; take a mean")
         if not _is_real(value):
@@ -156,13 +148,3 @@ def _is_real(value: Any) -> bool:
 def _held(value: Any) -> Any:
     """Returns a metric as it is, but a whole number of the host's that int32 does not hold as a float."""
     return float(value) if isinstance(value, (int, np.integer)) and not -(2**31) <= value < 2**31 else value
-
-
-def _kind(value: Any) -> str | None:
-    """Returns what stands for a value in a message: None for itself, else its type, of a tuple with its length."""
-    if value is None:
-        return None
-    if hasattr(value, "dtype"):
-        return f"{value.dtype}{list(np.shape(value))}"
-    name = type(value).__name__
-    return f"{name} of {len(value)}" if isinstance(value, (tuple, list)) else name

@@ -12,18 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..core.env import Env, Finite
-from ..core.env_shapes import (
-    class_of,
-    door_for,
-    is_pair,
-    shape_problems,
-    shapes,
-    state_change,
-    timestep_problems,
-)
+from ..core.env_shapes import class_of, door_for, is_pair, shape_problems, state_change, timestep_problems
 from ..core.error_meanings import error_meaning
 from ..core.errors import Brief, ConfigError, check_count
 from ..core.host import HostEnv
+from ..core.leaves import shapes
 from ..core.model import TabularModel, check_model
 from ..core.spaces import Discrete
 from ..core.timestep import Timestep

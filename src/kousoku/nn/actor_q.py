@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..core.errors import ConfigError, check_choice, check_number, check_size, shorten
+from ..core.leaves import kind_words
 from ..core.plain_number import hold_plain_numbers
 from ..core.spaces import Box, Discrete, Space, element_like
 from ..ops.distributions import Categorical, Distribution, Normal, TanhNormal
@@ -310,5 +311,5 @@ def check_actor_q(
     of_value = size if discrete else ()
     for told, what, shape in [(found, "action", size), *((value, "value", of_value) for value in values)]:
         if getattr(told, "shape", None) != shape or told.dtype != jnp.float32:
-            fix = f"its {what} has to be float32{list(shape)}, not {getattr(told, 'dtype', told)}{list(told.shape)}"
+            fix = f"its {what} has to be float32{list(shape)}, not {kind_words(told)}"
             raise ConfigError("network", "ActorQ", fix)

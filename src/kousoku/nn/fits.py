@@ -11,7 +11,7 @@ from jaxtyping import PRNGKeyArray
 
 from ..core.env import EnvSpec
 from ..core.errors import ConfigError, check_takes, shorten
-from ..core.leaves import key_like
+from ..core.leaves import key_like, kind_words, words
 from ..core.spaces import Box, Discrete, MultiDiscrete, Space, element_like
 from ..ops.distributions import Categorical, Distribution, MultiCategorical
 from .network import Network
@@ -69,7 +69,7 @@ def check_network(
     for leaf in jax.tree.leaves(part):
         if not eqx.is_array(leaf) or leaf.dtype != jnp.float32:
             fix = "each leaf has to be an array of float32; mark other fields eqx.field(static=True)"
-            raise ConfigError(field, _named(leaf) if eqx.is_array(leaf) else leaf, fix)
+            raise ConfigError(field, words(leaf), fix)
     name = getattr(part, "__qualname__", type(part).__name__)
     try:
         said = jax.eval_shape(lambda obs, key: _said(network, obs, key, field, name), obs, key_like())
@@ -95,7 +95,7 @@ def _said(network: Network, obs: Any, key: PRNGKeyArray, field: str, name: str) 
     alone, _ = network.policy(obs, before)
     for one in (policy, alone):
         if not isinstance(one, Distribution):
-            fix = f"its policy is {_named(one)}; make it a kousoku.ops.distributions.Distribution"
+            fix = f"its policy is {kind_words(one)}; make it a kousoku.ops.distributions.Distribution"
             raise ConfigError(field, name, fix)
     action = policy.sample(key)
     return {
@@ -114,7 +114,7 @@ def _check_actions(field: str, name: str, said: dict[str, Any], space: Space) ->
     wanted = element_like(space)
     for action in said["action"]:
         if _shapes(action) != _shapes(wanted):
-            found = ", ".join(map(_named, jax.tree.leaves(action)))
+            found = ", ".join(map(words, jax.tree.leaves(action)))
             raise ConfigError(field, name, f"its policy draws {found}, which is no action of {shorten(space, 80)}")
     choices = _choices(said["policy"])
     if isinstance(space, Discrete | MultiDiscrete) and choices not in (None, _counts(space)):
@@ -130,11 +130,6 @@ def _choices(policy: Distribution) -> tuple[int, ...] | None:
 
 def _counts(space: Discrete | MultiDiscrete) -> tuple[int, ...]:
     return (space.n,) if isinstance(space, Discrete) else space.nvec
-
-
-def _named(value: Any) -> str:
-    """Describes an array by dtype and shape, anything else by its class."""
-    return f"{value.dtype}{list(value.shape)}" if hasattr(value, "dtype") else type(value).__name__
 
 
 def _shapes(tree: Any) -> Any:

@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from ..core.action_mask import only_legal
 from ..core.errors import ConfigError, check_choice, check_flag, check_number, check_size, shorten
+from ..core.leaves import kind_words
 from ..core.plain_number import hold_plain_numbers
 from ..core.spaces import Discrete, Space
 from .atoms import AtomsHead, DistributionalQNetwork, atoms_of, check_atoms
@@ -284,9 +285,8 @@ def check_q_network(
         if not eqx.tree_equal(after, before):
             fix = f"its carry begins as {shorten(before)} and is {shorten(after)} after a step; it has to stay alike"
             raise ConfigError("network", name, fix)
-    shape, dtype = getattr(q, "shape", None), getattr(q, "dtype", None)
-    if shape != (action_space.n,) or dtype != jnp.float32:
-        fix = f"it returns {dtype}{list(shape or ())}; a value for each action is float32[{action_space.n}]"
+    if getattr(q, "shape", None) != (action_space.n,) or q.dtype != jnp.float32:
+        fix = f"it returns {kind_words(q)}; a value for each action is float32[{action_space.n}]"
         raise ConfigError("network", name, fix)
 
 

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from ..core.errors import ConfigError, check_count, check_finite, check_number, check_takes, error_line
+from ..core.leaves import kind_words
 from ..core.ours import is_ours
 from ..core.plain_number import hold_plain_numbers
 from ..core.spaces import LARGEST
@@ -315,5 +316,4 @@ def _check_gives_number(field: str, function: Callable[..., Any]) -> None:
         raise ConfigError(field, name, f"it raises {error_line(error)}; {fix}") from error
     real = getattr(made, "shape", None) == () and jnp.issubdtype(made.dtype, jnp.number)
     if not real or jnp.issubdtype(made.dtype, jnp.complexfloating):
-        gives = f"{made.dtype}{list(made.shape)}" if hasattr(made, "shape") else type(made).__name__
-        raise ConfigError(field, name, f"it gives {gives}; {fix}")
+        raise ConfigError(field, name, f"it gives {kind_words(made)}; {fix}")

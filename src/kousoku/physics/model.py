@@ -20,6 +20,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from ..core.errors import ConfigError, check_keys
+from ..core.leaves import words
 from .mjcf.bounds import MIN_MASS, SOLREF, is_mixed_solref, largest, smallest, welded_sums, what_would_do
 
 FLOAT_OPTIONS = (
@@ -289,8 +290,7 @@ def check_vector(name: str, value: Any, size: int) -> None:
     Raises:
         ConfigError: naming it, its shape and the right one.
     """
-    shape, dtype = jnp.shape(value), jnp.result_type(value)
-    if shape != (size,):
-        raise ConfigError(name, f"shape {list(shape)}", f"this model takes {size} numbers, an array of shape [{size}]")
-    if not jnp.issubdtype(dtype, jnp.floating):
-        raise ConfigError(name, str(dtype), "give floating point numbers")
+    if jnp.shape(value) != (size,):
+        raise ConfigError(name, words(value), f"this model takes {size} numbers, an array of shape [{size}]")
+    if not jnp.issubdtype(jnp.result_type(value), jnp.floating):
+        raise ConfigError(name, words(value), "give floating point numbers")

@@ -12,9 +12,9 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from ...collectors.generations import Generation, Generations
 from ...core.agent import Agent
-from ...core.agent_check import dtypes_and_shapes
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_flag, check_number, check_size
+from ...core.leaves import words
 from ...core.ours import is_ours
 from ...core.overridden import check_overridden
 from ...core.update_check import check_leaves, check_metrics, returned_parts
@@ -167,8 +167,8 @@ class EvolutionStrategy(Agent):
         learned, rest = eqx.partition(state.policy, eqx.is_inexact_array)
         vector, as_policy = ravel_pytree(learned)
         if not _is_like(candidate, vector):
-            fix = f"each of the {self.candidates} has {vector.size} numbers, {vector.dtype}[{vector.size}]"
-            raise ConfigError(f"{type(self).__name__}.ask's candidates", dtypes_and_shapes(candidate), fix)
+            fix = f"each of the {self.candidates} has {vector.size} numbers, {words(vector)}"
+            raise ConfigError(f"{type(self).__name__}.ask's candidates", words(candidate), fix)
         return eqx.combine(as_policy(candidate), rest)
 
     def shared(self, state: EvolutionState) -> Scalings:
@@ -195,7 +195,7 @@ class EvolutionStrategy(Agent):
         }
         if jax.tree.structure(data.observed) != jax.tree.structure(state.observations):
             fix = "give state.observations, which update merges what was observed with; or write update, too"
-            raise ConfigError(f"{type(self).__name__}.statistics", dtypes_and_shapes(data.observed), fix)
+            raise ConfigError(f"{type(self).__name__}.statistics", words(data.observed), fix)
         observations = merge_obs_stats(state.observations, data.observed)
         policy = self.policy(state, mean)
         return EvolutionState(policy, search, observations, counted(state.step, data.steps)), spread | metrics
@@ -211,11 +211,7 @@ class EvolutionStrategy(Agent):
         mean, search, metrics = returned_parts(field, made, 3, f"return three things: {what}")
         before = parameters(state.policy)
         if not _is_like(mean, before):
-            raise ConfigError(
-                f"{field}'s mean",
-                dtypes_and_shapes(mean),
-                f"it has {before.size} numbers, {before.dtype}[{before.size}]",
-            )
+            raise ConfigError(f"{field}'s mean", words(mean), f"it has {before.size} numbers, {words(before)}")
         check_metrics(metrics)
         return jnp.asarray(mean), search, metrics
 

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from ...core.errors import ConfigError
+from ...core.leaves import kind_words
 
 VECTOR = "return one vector: jnp.concatenate([...]) of vectors, jnp.stack([...]) of numbers"
 INFO = "give RobotInfo(), or an eqx.Module of your own with a field `diverged: Any = False`"
@@ -22,7 +23,7 @@ def checked(method: str, returned: Any, kind: type, fix: str) -> Any:
         ConfigError: if it is of another kind, with the fix.
     """
     if not isinstance(returned, kind):
-        raise ConfigError(method, _told(returned), fix)
+        raise ConfigError(method, kind_words(returned), fix)
     return returned
 
 
@@ -34,9 +35,9 @@ def check_start(qpos: Any, qvel: Any, numbers: Any, nq: int, nv: int) -> None:
     """
     for name, value, size in (("start.qpos", qpos, nq), ("start.qvel", qvel, nv)):
         if not eqx.is_array_like(value) or not hasattr(value, "shape"):
-            raise ConfigError(name, _told(value), f"give an array of {size} numbers: jnp.array(..., jnp.float32)")
+            raise ConfigError(name, kind_words(value), f"give an array of {size} numbers: jnp.array(..., jnp.float32)")
         if value.shape != (size,):
-            raise ConfigError(name, _told(value), f"this model takes {size} numbers, an array of shape [{size}]")
+            raise ConfigError(name, kind_words(value), f"this model takes {size} numbers, an array of shape [{size}]")
     checked("start.numbers", numbers, dict, "give a dict of arrays, by the names of mjModel's fields")
 
 
@@ -47,9 +48,10 @@ def check_observation(obs: Any) -> Array:
         ConfigError: if it is no vector.
     """
     if not hasattr(obs, "shape") or not eqx.is_array_like(obs):
-        raise ConfigError("observe", _told(obs), VECTOR)
+        raise ConfigError("observe", kind_words(obs), VECTOR)
     if len(obs.shape) != 1:
-        raise ConfigError("observe", _told(obs), "return one vector, an array of shape [n]; jnp.ravel(...) makes one")
+        fix = "return one vector, an array of shape [n]; jnp.ravel(...) makes one"
+        raise ConfigError("observe", kind_words(obs), fix)
     return jnp.asarray(obs)
 
 
@@ -60,21 +62,15 @@ def check_outcome(reward: Any, terminated: Any, info: Any) -> None:
         ConfigError: naming what is wrong.
     """
     if not eqx.is_array_like(reward) or jnp.shape(reward) != ():
-        raise ConfigError("outcome.reward", _told(reward), "give one number, an array of shape []")
+        raise ConfigError("outcome.reward", kind_words(reward), "give one number, an array of shape []")
     if not eqx.is_array_like(terminated) or jnp.shape(terminated) != () or jnp.result_type(terminated) != jnp.bool_:
-        raise ConfigError("outcome.terminated", _told(terminated), "give one flag: a comparison of numbers, or False")
+        fix = "give one flag: a comparison of numbers, or False"
+        raise ConfigError("outcome.terminated", kind_words(terminated), fix)
     if not hasattr(info, "diverged"):
-        raise ConfigError("outcome.info", _told(info), f"it has no flag `diverged`: {INFO}")
+        raise ConfigError("outcome.info", kind_words(info), f"it has no flag `diverged`: {INFO}")
     leaves = jax.tree_util.tree_flatten_with_path(info)[0]
     for path, leaf in leaves:
         if not eqx.is_array_like(leaf):
-            raise ConfigError(f"outcome.info{jax.tree_util.keystr(path)}", _told(leaf), f"give numbers; {INFO}")
+            raise ConfigError(f"outcome.info{jax.tree_util.keystr(path)}", kind_words(leaf), f"give numbers; {INFO}")
     if not any(leaf is info.diverged for _, leaf in leaves):
-        raise ConfigError("outcome.info.diverged", _told(info.diverged), f"it is no field to fill in: {INFO}")
-
-
-def _told(value: Any) -> str:
-    """Returns what stands for a value in a message: an array's shape, a scalar's dtype, or else a type."""
-    if not hasattr(value, "shape") or not hasattr(value, "dtype"):
-        return type(value).__name__
-    return f"shape {list(value.shape)}" if value.shape else str(value.dtype)
+        raise ConfigError("outcome.info.diverged", kind_words(info.diverged), f"it is no field to fill in: {INFO}")

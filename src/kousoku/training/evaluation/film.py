@@ -17,10 +17,11 @@ from ...collectors.env_kernel import env_kernel, partition_env, restart_env, ste
 from ...compiler import kernel
 from ...core.action_mask import counts_of, legal_actions
 from ...core.agent import Agent
-from ...core.agent_check import dtypes_and_shapes, is_like_action
+from ...core.agent_check import is_like_action
 from ...core.env import Drawable, Env
 from ...core.errors import ConfigError, check_takes, shorten
 from ...core.host import HostEnv
+from ...core.leaves import words
 from ...core.scene import Readable, Scene, Timed, Trajectory2d
 from ...core.scene3d import Contacts3d, Drawable3d, Touching3d, Trajectory3d
 from ...core.spaces import Discrete, MultiDiscrete, Space, element_like
@@ -193,7 +194,7 @@ def random_policy(space: Space) -> Callable[[Any, PRNGKeyArray], PyTree[Array]]:
 def _as_action(given: Any, space: Space) -> PyTree[Array]:
     """Returns an action of the space; refuses, when traced, another shape, and fractions for whole numbers."""
     if not is_like_action(given, space):
-        raise ConfigError("policy", dtypes_and_shapes(given), f"it should give an action of {shorten(space)}")
+        raise ConfigError("policy", words(given), f"it should give an action of {shorten(space)}")
     return jax.tree.map(lambda leaf, like: jnp.asarray(leaf, like.dtype), given, element_like(space))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...core.collector import BufferUse, Collector, TrainState, acting_key_shapes
 from ...core.errors import ConfigError, check_count
+from ...core.leaves import words
 from ...core.ours import is_ours
 from ...core.timestep import Transition
 from ...core.update_check import check_state
@@ -111,7 +112,7 @@ def _check_acting_keys(field: str, collector: Collector) -> None:
     size = (collector.num_steps, collector.num_envs) if collector.batched else ()
     is_key = hasattr(made, "dtype") and jnp.issubdtype(made.dtype, jax.dtypes.prng_key)
     if made is not None and (not is_key or made.shape != size):
-        raise ConfigError(field, _told(made), f"give a key of each step, {list(size)}, or None")
+        raise ConfigError(field, words(made), f"give a key of each step, {list(size)}, or None")
 
 
 def _check_data(field: str, change: Callable[[Any, Any], Any], data: Any) -> None:
@@ -121,14 +122,7 @@ def _check_data(field: str, change: Callable[[Any, Any], Any], data: Any) -> Non
 def _check_due(field: str, collector: Collector, data: Any) -> None:
     due = eqx.filter_eval_shape(collector.steps_are_due, data)
     if not isinstance(due, bool) and (getattr(due, "dtype", None) != np.bool_ or due.shape != ()):
-        raise ConfigError(field, _told(due), "give one boolean")
-
-
-def _told(made: Any) -> Any:
-    """Returns an array's dtype and shape for a message; of a tree its kind, anything else as it is."""
-    if hasattr(made, "dtype"):
-        return f"{made.dtype}{list(made.shape)}"
-    return type(made).__name__ if jax.tree.leaves(made) != [made] else made
+        raise ConfigError(field, words(due), "give one boolean")
 
 
 def inherited(kind: type, name: str) -> Any:
