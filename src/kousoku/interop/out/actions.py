@@ -14,6 +14,9 @@ from jax.core import Tracer
 from ...core.errors import ConfigError
 from ...core.spaces import Box, Dict, Discrete, MultiDiscrete, Space, as_array
 
+UNSIGNED = {4: np.uint32, 8: np.uint64}
+"""Whole numbers without a sign, by their bytes: those that hold the counts of every space."""
+
 
 class ArrayReader:
     """A reader of actions that are arrays, which asks their space once for what each step needs.
@@ -47,15 +50,21 @@ class ArrayReader:
             raise self._refused(actions, array, axes)
         if self._counts is not None and array.size:
             self._check_inside(array, self._counts)
-        if self._ends is not None and array.dtype != self._dtype:
-            array = np.clip(array, *self._ends)
-        with np.errstate(over="ignore"):  # what is beyond the dtype's numbers becomes infinite, and is clipped later
-            read = np.asarray(array, self._dtype, order="C")
-            squares = 0.0 if self._may_be_nan else np.vdot(read, read)  # the quickest look at a few numbers
+        if array.dtype != self._dtype:
+            array = self._in_dtype(array)
+        read = np.asarray(array, order="C")
+        squares = 0.0 if self._may_be_nan else np.vdot(read, read)  # the quickest look at a few numbers
         if squares != squares:
             place = np.argwhere(np.isnan(read))[0].tolist()
             raise ConfigError(f"action{place or ''}", math.nan, "use a number: after NaN all that follows would be NaN")
         return read
+
+    def _in_dtype(self, array: np.ndarray) -> np.ndarray:
+        """Returns numbers of another dtype in the space's."""
+        if not self._fractions:
+            return (array if self._ends is None else np.clip(array, *self._ends)).astype(self._dtype)
+        with np.errstate(over="ignore"):  # what is beyond the dtype's numbers becomes infinite, and is clipped later
+            return array.astype(self._dtype)
 
     def in_jax(self, action: Any) -> Any:
         """Returns an action of one environment for a function in JAX: an array or a number as it is, others as arrays.
@@ -89,7 +98,11 @@ class ArrayReader:
 
     def _check_inside(self, array: np.ndarray, counts: int | np.ndarray) -> None:
         """Refuses whole numbers outside 0 .. counts - 1: without their sign, negative ones are very large."""
-        outside = np.asarray(array, np.int64).view(np.uint64) >= counts
+        whole = array if array.itemsize in UNSIGNED and array.dtype.isnative else np.asarray(array, np.int64)
+        unsigned = whole.view(UNSIGNED[whole.itemsize])
+        if isinstance(counts, int) and unsigned.max() < counts:
+            return
+        outside = unsigned >= counts
         if outside.any():
             worst = array[outside][0]
             raise ConfigError("action", int(worst), f"the action space is {self._space}")

@@ -34,18 +34,20 @@ class DirectCall:
 
     def __init__(self, kernel: HostKernel, arrays: Sequence[Any], slots: int) -> None:
         self.pays = True
-        self._kernel, self._leaves, self._turn, self._long = kernel, slots, 0, 0
+        self._kernel, self._turn, self._long = kernel, 0, 0
         self._results_tree = kernel.tree.children()[1]
         self._fixed = [np.array(array) for array in (*kernel.consts, *arrays)]
         self._states = [_empty(kernel.made[:slots]), _empty(kernel.made[:slots])]
         self._rest = _empty(kernel.given[len(self._fixed) + slots :])
         self._homes, self._copies = kernel.plan
         self._kept = sum(home < slots for home in self._homes)
-        every = [addresses([*self._fixed, *state, *self._rest]) for state in self._states]
-        self._inputs = [each[list(kernel.inputs)] for each in every]
+        self._given = [[*self._fixed, *state, *self._rest] for state in self._states]
+        self._inputs = [np.array(addresses(given), np.int64)[list(kernel.inputs)] for given in self._given]
         self._outputs = [np.zeros(len(self._homes), np.int64) for _ in self._states]
         for outputs, other in zip(self._outputs, reversed(self._states), strict=True):
             outputs[: self._kept] = addresses(other[home] for home in self._homes[: self._kept])
+        self._made = kernel.made[slots:]
+        self._told = [home - slots for home in self._homes[self._kept :]]
         self._lists = [(i.ctypes.data, o.ctypes.data) for i, o in zip(self._inputs, self._outputs, strict=True)]
 
     def takes(self, slots: Sequence[Any]) -> bool:
@@ -60,30 +62,29 @@ class DirectCall:
             slots: leaves of their state: what the last call returned, or others.
             rest: what else the kernel takes, as it was made for.
         """
-        turn, state, after = self._turn, self._states[self._turn], self._states[1 - self._turn]
+        turn = self._turn
+        state, after = self._states[turn], self._states[1 - turn]
         if slots is not state:
             _copy(slots, state)
         _copy(jax.tree.leaves(rest), self._rest)
-        results = _empty(self._kernel.made[self._leaves :])
-        self._outputs[turn][self._kept :] = addresses(
-            results[home - self._leaves] for home in self._homes[self._kept :]
-        )
+        results = _empty(self._made)
+        self._outputs[turn][self._kept :] = addresses([results[number] for number in self._told])
         self._call(*self._lists[turn])
-        if self._copies:
-            given, made = [*self._fixed, *state, *self._rest], [*after, *results]
-            for result, is_input, source in self._copies:
-                np.copyto(made[result], given[source] if is_input else made[source])
+        for result, is_input, source in self._copies:
+            made = [*after, *results]
+            made[result][...] = self._given[turn][source] if is_input else made[source]
         self._turn = 1 - turn
         return after, self._results_tree.unflatten(results)
 
     def _call(self, inputs: int, outputs: int) -> None:
-        """Calls the kernel; where XLA had several threads for it, looks how long this one is busy."""
-        if not self._kernel.is_divisible:
-            self._kernel.call(inputs, outputs, self._kernel.lanes)
-            return
-        began = time.thread_time_ns()
+        """Calls the kernel; where XLA had several threads for it, looks how long this one is busy.
+
+        To ask that takes half a microsecond: only after a call that has taken long by the clock is it asked.
+        """
+        clock = time.thread_time_ns if self._long else time.perf_counter_ns
+        began = clock()
         self._kernel.call(inputs, outputs, self._kernel.lanes)
-        self._long = self._long + 1 if time.thread_time_ns() - began > LONG_CALL else 0
+        self._long = self._long + 1 if clock() - began > LONG_CALL and self._kernel.is_divisible else 0
         self.pays = self._long < LONG_CALLS
 
 
@@ -95,4 +96,4 @@ def _empty(kinds: Sequence[tuple[tuple[int, ...], np.dtype]]) -> list[np.ndarray
 def _copy(arrays: Sequence[Any], to: Sequence[np.ndarray]) -> None:
     """Copies arrays into others of the same dtypes."""
     for place, array in zip(to, arrays, strict=True):
-        np.copyto(place, np.asarray(array), casting="equiv")
+        place[...] = array

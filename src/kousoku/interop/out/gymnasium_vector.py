@@ -110,8 +110,10 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
             fix = f'call reset(options={{"{MASK}": terminated | truncated}}) first'
             raise ConfigError("step", f"environment {int(self._over.argmax())} has ended", fix)
         result = self._stepper.step(actions)
-        holds = np.ones(self.num_envs, bool) if self._stepper.tells_at_reset else ~result.begun
-        infos = self._masked(info_in_gymnasium(result.info), holds)
+        infos: dict[str, Any] = {}
+        if result.info:
+            holds = np.ones(self.num_envs, bool) if self._stepper.tells_at_reset else ~result.begun
+            infos = self._masked(info_in_gymnasium(result.info), holds)
         if self._stepper.reset_rule is ResetRule.DISABLED:
             self._over = result.terminated | result.truncated
         if result.final_obs is not None and result.begun.any():
