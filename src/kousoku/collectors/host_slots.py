@@ -48,8 +48,8 @@ class HostSlots:
             ConfigError: if the environment cannot be made as it is asked for.
             EnvError: if it fails.
         """
-        self._name = env.name
-        with Telling(self._name, making=True):
+        self._telling = Telling(env.name)
+        with Telling(env.name, making=True):
             self._vector = env.make_vector(seeds)
         try:
             self.restart()
@@ -59,7 +59,7 @@ class HostSlots:
 
     def restart(self) -> None:
         """Begins a new episode in every slot; those that were on their way are forgotten."""
-        with Telling(self._name):
+        with self._telling:
             first = self._vector.reset()
         self.obs: Leaves = first
         count = len(first[0])
@@ -81,32 +81,33 @@ class HostSlots:
             EnvError: if an environment fails.
         """
         before = self.obs
-        with Telling(self._name):
+        with self._telling:
             next_obs, reward, terminated, truncated = self._vector.step(actions)
         self._returns, length = self._returns + reward, self.length + 1
         episode_return = self.episode_return
-        cut = np.zeros(len(length), bool) if cut_at is None else (length >= cut_at) & ~terminated & ~truncated
-        truncated = truncated | cut
+        cut = np.zeros(len(length), bool)
+        if cut_at is not None:
+            cut = (length >= cut_at) & ~terminated & ~truncated
+            truncated = truncated | cut
         ended = terminated | truncated
         self.obs, self.length = next_obs, length
-        if ended.any():
+        if np.count_nonzero(ended):  # in a fraction of the time of `any`
             self._begin_next(ended)
         ends = terminated, truncated, ended
         return HostStep(list(before), list(next_obs), reward, *ends, episode_return, length, cut)
 
     def _begin_next(self, ended: np.ndarray) -> None:
-        slots = np.flatnonzero(ended)
-        with Telling(self._name):
+        (slots,) = ended.nonzero()
+        with self._telling:
             first = self._vector.reset(slots.tolist())
-        self.obs = [leaf.copy() for leaf in self.obs]
+        self.obs, self.length = [leaf.copy() for leaf in self.obs], self.length.copy()
         for leaf, begun in zip(self.obs, first, strict=True):
             leaf[slots] = begun
-        self._returns = np.where(ended, 0.0, self._returns)
-        self.length = np.where(ended, np.int32(0), self.length)
+        self._returns[slots], self.length[slots] = 0.0, 0
 
     def close(self) -> None:
         """Ends the environments."""
-        with Telling(self._name):
+        with self._telling:
             self._vector.close()
 
 

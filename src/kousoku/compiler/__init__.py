@@ -15,7 +15,7 @@ _HOMES = {
     "cost": ("Decision",),
     "explain": ("Explanation",),
     "fallback": ("KernelWarning",),
-    "host_kernel": ("HostFunction", "HostKernel", "address", "addresses", "host_may_call"),
+    "host_kernel": ("HostFunction", "HostKernel", "address", "host_may_call"),
     "llvm.target": ("host",),
     "primitive.any_lane": ("any_lane",),
 }
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from .host_kernel import HostFunction as HostFunction
     from .host_kernel import HostKernel as HostKernel
     from .host_kernel import address as address
-    from .host_kernel import addresses as addresses
     from .host_kernel import host_may_call as host_may_call
     from .llvm.target import host as host
     from .primitive.any_lane import any_lane as any_lane

@@ -178,6 +178,8 @@ def single(what: str, numbers: Sequence[Any], dtype: Any) -> np.ndarray:
         ValueError: for what is none, or several.
     """
     array = np.array(numbers)
+    if array.ndim == 1 and array.dtype.kind in ("b" if dtype is bool else "biuf"):
+        return array.astype(dtype, copy=False)
     if array.ndim > 1:
         if array[0].size != 1:
             raise ValueError(f"its {what} has the shape {array.shape[1:]}, and has to be one number")

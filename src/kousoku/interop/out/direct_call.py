@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ...compiler import HostKernel, addresses
+from ...compiler import HostKernel, address
 
 LONG_CALL = 120_000
 """Nanoseconds of a call from which on XLA's threads, which have to be woken, are faster."""
@@ -42,10 +42,10 @@ class DirectCall:
         self._homes, self._copies = kernel.plan
         self._kept = sum(home < slots for home in self._homes)
         self._given = [[*self._fixed, *state, *self._rest] for state in self._states]
-        self._inputs = [np.array(addresses(given), np.int64)[list(kernel.inputs)] for given in self._given]
+        self._inputs = [np.array([*map(address, given)], np.int64)[list(kernel.inputs)] for given in self._given]
         self._outputs = [np.zeros(len(self._homes), np.int64) for _ in self._states]
         for outputs, other in zip(self._outputs, reversed(self._states), strict=True):
-            outputs[: self._kept] = addresses(other[home] for home in self._homes[: self._kept])
+            outputs[: self._kept] = [address(other[home]) for home in self._homes[: self._kept]]
         self._made = kernel.made[slots:]
         self._told = [home - slots for home in self._homes[self._kept :]]
         self._lists = [(i.ctypes.data, o.ctypes.data) for i, o in zip(self._inputs, self._outputs, strict=True)]
@@ -68,7 +68,7 @@ class DirectCall:
             _copy(slots, state)
         _copy(jax.tree.leaves(rest), self._rest)
         results = _empty(self._made)
-        self._outputs[turn][self._kept :] = addresses([results[number] for number in self._told])
+        self._outputs[turn][self._kept :] = [address(results[number]) for number in self._told]
         self._call(*self._lists[turn])
         for result, is_input, source in self._copies:
             made = [*after, *results]

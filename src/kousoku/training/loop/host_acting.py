@@ -97,6 +97,7 @@ class KernelActing(HostActing):
         self._words_at = len(kernel.given) - 1
         self._homes, self._copies = kernel.plan
         self._needed = {*kernel.inputs, *(number for _, is_input, number in self._copies if is_input)}
+        self._dtypes = [dtype for _, dtype in kernel.given[self._told_from : self._words_at]]
         told = [(place, number) for place, number in enumerate(kernel.inputs) if self._told_from <= number]
         self._told = [(place, number - self._told_from) for place, number in told if number != self._words_at]
 
@@ -130,11 +131,11 @@ class KernelActing(HostActing):
             places[:] = _places(self._words, 2)
 
     def act(self, obs: Sequence[np.ndarray], ended: np.ndarray, t: int) -> list[np.ndarray]:
-        kernel, inputs, kinds = self._kernel, self._inputs[t], self._kernel.given[self._told_from : self._words_at]
-        told = [np.ascontiguousarray(leaf, dtype) for leaf, (_, dtype) in zip((*obs, ended), kinds, strict=True)]
+        kernel, inputs = self._kernel, self._inputs[t]
+        told = [np.ascontiguousarray(leaf, dtype) for leaf, dtype in zip((*obs, ended), self._dtypes, strict=True)]
         for place, number in self._told:
             leaf = told[number]
-            inputs[:, place] = address(leaf) + leaf.nbytes // len(inputs) * self._members
+            inputs[:, place] = address(leaf) + (leaf.nbytes // len(inputs) * self._members if len(inputs) > 1 else 0)
         for given, made in zip(*self._calls[t], strict=True):
             kernel.call(given, made, kernel.lanes)
         for result, is_input, number in self._copies:
