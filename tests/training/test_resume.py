@@ -745,3 +745,24 @@ class TestMadeInPython:
     def test_of_a_run_it_is_not_taken(self, agent):
         with pytest.raises(ConfigError, match="argument: got 'agent'"):
             ks.evaluate(ks.load("run", agent=agent), agent=agent)
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_the_program_is_lowered_once(devices):
+    """Arrays of a checkpoint are placed otherwise than new ones: what is compiled for these would not be theirs."""
+    lowered = []
+
+    def note(event, duration_secs, **told):
+        del duration_secs
+        if "jaxpr_to_mlir_module" in event and "_run" in told["fun_name"]:
+            lowered.append(told["fun_name"])
+
+    settings = {"steps": 400, "checkpoint_every": 200, "out": "run", "eval_episodes": 0, "devices": devices}
+    ks.train("a2c", "CartPole-v1", num_envs=4, num_steps=5, hidden=(4,), **settings)
+    program._compiled.cache_clear()
+    jax.monitoring.register_event_duration_secs_listener(note)
+    try:
+        ks.resume("run", steps=800)
+    finally:
+        jax.monitoring.unregister_event_duration_listener(note)
+    assert len(lowered) == 1

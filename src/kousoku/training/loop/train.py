@@ -246,17 +246,17 @@ def _as_before(
 def _begin(loop: TrainLoop, members: int, saved: Checkpoint | None, begin_with: TrainedMember | None) -> OngoingRun:
     """Returns all members before their first step, or as a checkpoint holds them."""
     trained = None if begin_with is None else tree_io.unplaced(begin_with.state)
-    state = jax.block_until_ready(loop.start(trained))
-    compiling = _seconds_of(lambda: loop.compile(state))
-    finite_check = FiniteCheck(state, members)
+    begun = state = jax.block_until_ready(loop.start(trained))
+    progress = RunProgress(started=datetime.now(UTC).isoformat(timespec="seconds"))
+    if saved is not None:
+        _warn_other_versions(saved.versions)
+        progress, state = saved.progress, saved.state(begun, members)
+        progress.resumed_at.append(progress.step)
+    compiling = _seconds_of(lambda: loop.compile(state))  # of this one: placed otherwise, it would be compiled anew
+    finite_check = FiniteCheck(begun, members)
     drain = drain_metrics(loop.placement, finite_check.watched_often)
-    if saved is None:
-        progress = RunProgress(started=datetime.now(UTC).isoformat(timespec="seconds"))
-        return OngoingRun(state, progress, finite_check, drain, compiling=compiling)
-    _warn_other_versions(saved.versions)
-    saved.progress.resumed_at.append(saved.progress.step)
-    restored = saved.state(state, members)
-    return OngoingRun(restored, saved.progress, finite_check, drain, saved=saved.progress.step, compiling=compiling)
+    saved_at = -1 if saved is None else progress.step
+    return OngoingRun(state, progress, finite_check, drain, saved=saved_at, compiling=compiling)
 
 
 def _seconds_of(work: Callable[[], None]) -> float:
