@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import equinox as eqx
@@ -54,6 +55,7 @@ class A2C(ActorCriticAgent):
     num_steps: int = eqx.field(static=True, default=8)
     learning_rate: ScalarOrSchedule = 7e-4
     gae_lambda: float | Array = 1.0
+    _: KW_ONLY
     normalise_advantages: bool = eqx.field(static=True, default=False)
     rmsprop_decay: float | Array = 0.99
     rmsprop_epsilon: float | Array = 1e-5

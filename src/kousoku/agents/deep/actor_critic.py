@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -115,6 +116,7 @@ class ActorCriticAgent(Agent):
     learning_rate: ScalarOrSchedule = 1e-3
     discount: float | Array = 0.99
     gae_lambda: float | Array = 0.99
+    _: KW_ONLY
     value_coefficient: float | Array = 0.5
     entropy_coefficient: ScalarOrSchedule = 0.0
     max_gradient_norm: float | Array | None = 0.5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY
 from typing import Any
 
 import equinox as eqx
@@ -70,6 +71,7 @@ class PPO(ActorCriticAgent):
     minibatches: int = eqx.field(static=True, default=8)
     clip: ScalarOrSchedule = 0.2
     value_clip: float | Array | None = None
+    _: KW_ONLY
     target_kl: float | Array | None = None
     adam_epsilon: float | Array = 1e-5
 
