@@ -1,6 +1,9 @@
 """The estimate of memory counts what is held at once."""
 
 import re
+import signal
+import time
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +16,7 @@ from kousoku.core.errors import ConfigError
 from kousoku.ops.trees import tree_bytes
 from kousoku.training.guards import memory_check
 from kousoku.training.guards.memory_check import check_memory, check_samples
+from kousoku.training.loop import program
 from kousoku.training.metrics.metric_sums import Recording
 from kousoku.training.population import PointEnvs
 
@@ -192,7 +196,9 @@ def test_what_there_can_be_fewer_of_is_named(agent_id, options, field):
 
 
 @pytest.mark.parametrize(("devices", "mebibytes"), [(1, 40), (2, 30)])
-def test_activations_count_once_they_are_planned_and_nothing_is_left(devices, mebibytes, monkeypatch, tmp_path):
+def test_activations_count_once_they_are_planned_and_the_folder_is_free_again(
+    devices, mebibytes, monkeypatch, tmp_path
+):
     """The estimate knows the rollouts, 0.5 MiB, and the network; the layers of 8,192 steps are known when compiled."""
     agent = ks.make_agent("ppo", num_envs=64, minibatches=1, epochs=1, hidden=(256, 256))
     assert refusal(agent, mebibytes << 20, monkeypatch) is None
@@ -201,10 +207,12 @@ def test_activations_count_once_they_are_planned_and_nothing_is_left(devices, me
     of = f"{mebibytes / 1024 / devices:.3g} GiB a device"
     said = f"agent: got 'PPO'; training it needs about 0.0[0-9]+ GiB of {of}; use smaller minibatches, .*"
     assert re.fullmatch(said, str(refused.value))
-    assert not list(tmp_path.iterdir())
+    assert not list((tmp_path / "run").iterdir())
     monkeypatch.undo()
-    run = ks.train(agent, "CartPole-v1", steps=8192, out="", progress=False, devices=devices, eval_episodes=0)
-    assert run.record.facts["first_block_seconds"] > 0
+    monkeypatch.setattr(program, "check_program", lambda *_: time.sleep(0.5))
+    ks.train(agent, "CartPole-v1", steps=8192, out=tmp_path / "run", progress=False, devices=devices, eval_episodes=0)
+    facts = ks.load(tmp_path / "run").record.facts
+    assert min(facts["seconds"], facts["first_block_seconds"]) >= 0.5
 
 
 def test_a_device_s_own_memory_is_its_limit():
@@ -226,7 +234,19 @@ def test_a_device_s_own_memory_is_its_limit():
             return self.plan
 
     agent = ks.make_agent("ppo")
-    memory_check.check_program(agent, Compiled(Plan()), [Device(1126), Device(9000)])
+    memory_check.check_program(agent, Compiled(Plan()), [Device(900), Device(9000)])
     memory_check.check_program(agent, Compiled(None), [Device(1)])
     with pytest.raises(ConfigError, match=r"training it needs about .* a device; use"):
-        memory_check.check_program(agent, Compiled(Plan()), [Device(9000), Device(1124)])
+        memory_check.check_program(agent, Compiled(Plan()), [Device(9000), Device(899)])
+
+
+def test_a_refused_run_swallows_no_signal_and_leaves_no_folder_of_its_own(monkeypatch):
+    def signalled(*_):
+        signal.raise_signal(signal.SIGINT)
+        raise ConfigError("agent", "PPO", "use a smaller one")
+
+    monkeypatch.setattr(program, "check_program", signalled)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with pytest.raises(KeyboardInterrupt):
+        ks.train("q_learning", "GridWorld-v0", steps=100, progress=False)
+    assert not list(Path("runs").iterdir())

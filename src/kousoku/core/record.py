@@ -40,7 +40,7 @@ class RunRecord:
             steps that shares in schedules are of)}.
         facts: what happened, as JSON: {"status": "finished" | "interrupted" | "diverged" | "unfinished"
             (killed, or still on its way), "failure" (what became NaN, where; or None), "steps" (done, each member),
-            "members" (N), "seconds", "first_block_seconds" (of these, the first block's, which is compiled),
+            "members" (N), "seconds", "first_block_seconds" (of these, the first block's with what is compiled),
             "steps_per_second" (all members), "started" (ISO time), "resumed_at" (steps), "memory" (in MiB),
             "versions": {name: version}, "device": {..., "count" (how many shared the training), "available" (how
             many could: as asked, or all)}, "episodes" (all members), "best_step" (of the evaluation on the way by which

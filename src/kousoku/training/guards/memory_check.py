@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Any
 
 import jax
@@ -46,7 +46,7 @@ def check_memory(agent: Agent, envs: PointEnvs, members: int, recording: Recordi
         raise ConfigError("seeds x sweep", plural(members, "agent"), f"they need {need}; use at most {fits}")
 
 
-def check_program(agent: Agent, compiled: Any, devices: Sequence[Any]) -> None:
+def check_program(agent: Agent, compiled: Any, devices: Collection[Any]) -> None:
     """Refuses a compiled program for which memory has no room: its arrays, and all that it computes from them.
 
     It is what XLA has planned, with the activations of networks, which `check_memory` does not know of. What kernels
@@ -55,7 +55,7 @@ def check_program(agent: Agent, compiled: Any, devices: Sequence[Any]) -> None:
     Args:
         agent: what is trained.
         compiled: the program, a `jax.stages.Compiled`.
-        devices: that it runs on, each of them with its share.
+        devices: that it runs on, each of them with its share: of its own memory, or of this machine's.
 
     Raises:
         ConfigError: with what it needs.
@@ -64,8 +64,9 @@ def check_program(agent: Agent, compiled: Any, devices: Sequence[Any]) -> None:
     if plan is None:
         return
     need = plan.argument_size_in_bytes + plan.temp_size_in_bytes + plan.output_size_in_bytes - plan.alias_size_in_bytes
-    total = min(_memory_of(each, len(devices)) for each in devices)
-    if need > 0.8 * total:
+    own = [(each.memory_stats() or {}).get("bytes_limit") for each in devices]
+    total = min(limit or _memory() // len(devices) for limit in own)
+    if need > (total if all(own) else 0.8 * total):
         fix = "use smaller minibatches, fewer environments or agents, or a smaller network"
         raise ConfigError("agent", type(agent).__name__, f"training it needs {_about(need, total)} a device; {fix}")
 
@@ -158,11 +159,6 @@ def _member_bytes(agent: Agent, shapes: Shapes) -> int:
     state, data, steps = shapes
     temporary = agent.learns_from.temporaries(data, state.data)
     return 2 * tree_bytes((state, data, steps.info, steps.end)) + tree_bytes(temporary)
-
-
-def _memory_of(device: Any, sharing: int) -> int:
-    """Returns the bytes of a device's own memory, or of its share of this machine's."""
-    return (device.memory_stats() or {}).get("bytes_limit") or _memory() // sharing
 
 
 def _memory() -> int:

@@ -11,6 +11,7 @@ lock.json      the process at work in it, while there is one; beside it `lock`, 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import os
@@ -88,6 +89,12 @@ def make_folder(out: str | os.PathLike[str] | None, name: str, asked: dict[str, 
     except OSError as error:
         at = "runs" if out is None else out
         raise ConfigError("out", at, f"name a folder that can be written ({error.strerror})") from error
+
+
+def remove_empty(folder: Path) -> None:
+    """Removes a folder with nothing in it, as a run leaves that was refused; the system refuses it of any other."""
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 def check_name(field: str, given: str | os.PathLike[str]) -> Path:

@@ -29,7 +29,7 @@ class RunProgress:
         episodes: whole ones that ended so far, in all members.
         blown_up: how many ended because the environment blew up; None where none tells.
         seconds: spent in blocks of steps, also by earlier processes.
-        first_block_seconds: of these, the first block's, which is compiled.
+        first_block_seconds: of these, the first block's with what is compiled before it.
         score: by what the best checkpoint is chosen: the agents' mean return in the first half of an evaluation's
             episodes, or over the last report's episodes where none is made during training; None if neither was made at
             this step, or it is not finite. The second half has no part in the choice, and is held out.

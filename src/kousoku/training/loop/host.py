@@ -120,7 +120,8 @@ def learn(loop: TrainLoop, run: OngoingRun, job: TrainJob, kept: bytes) -> None:
 def _advance(loop: TrainLoop, run: OngoingRun, until: int) -> None:
     """Advances by one block of about `BLOCK_SECONDS`: only between blocks does Python hear a signal.
 
-    Its time is measured to the end of the computation. The first ones, of which one compiles, are short.
+    Its time is measured to the end of the computation; that of compiling counts as the first one's. The first ones are
+    short.
     """
     progress, at = run.progress, run.progress.step
     began = time.perf_counter()

@@ -139,8 +139,7 @@ class CompiledLoop(TrainLoop):
         return _place(program.mesh, state, program.specs)
 
     def compile(self, state: TrainState) -> None:
-        mesh = self.program.mesh
-        devices = select_devices(1) if mesh is None else list(mesh.devices.flat)
+        devices = jax.tree.leaves(state)[0].sharding.addressable_devices
         check_program(self.program.agent, self.lower(state).compile(), devices)
 
     def run(self, state: TrainState, at: int, until: int) -> tuple[TrainState, int]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import signal
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -91,22 +92,22 @@ def train(
     loop = make_loop(agent, population, config)
     asked = config_json(agent, config, env_config) | told
     with contextlib.ExitStack() as stack:
-        stop = stack.enter_context(stop_on_signals())
-        held = None if resume is None else _held(stack, config, asked, resume)
+        held = _held(stack, config, asked, resume)
+        place = None if held is None else held.place
         saved = None if resume is None else _last_checkpoint(resume)
         warn_spent_rates(agent, told["begun_for"], config.steps, config.sweep)
         if saved is not None and agent.learns_from.rounds_over_devices:
             loop, config = _as_before(saved.progress, loop, agent, population, config)
         run = _begin(loop, population.size, saved, begin_with)
+        stack.callback(loop.close)
         if resume is not None and saved is not None:
             _warn_new_episodes(env, resume)
         run.progress.devices, run.progress.available = loop.devices, len(select_devices(config.devices))
-        held = held or _held(stack, config, asked, resume)
-        place = None if held is None else held.place
+        stop = stack.enter_context(stop_on_signals())
+        _compile(loop, run, stop, held if resume is None else None)
         if place is not None:
             files.write_json(place.absolute / run_folder.CONFIG, asked)
             checkpoints.cut_back(place.absolute, run.saved)
-        stack.callback(loop.close)
         job = TrainJob(agent, config, population, asked, held, stop)
         learn(loop, run, job, b"" if saved is None else saved.metrics)
         return finish(job, run.state, run.progress, run.failure)
@@ -198,6 +199,8 @@ def _held(
         return None
     name = f"{asked['agent']['id']}-{asked['env']['id']}"
     place = resume or Location.of(run_folder.make_folder(config.out, name, asked))
+    if resume is None and config.out is None:
+        stack.callback(run_folder.remove_empty, place.absolute)
     held: list[HeldFolder] = []
 
     def what_is_left() -> str:
@@ -246,23 +249,39 @@ def _as_before(
 def _begin(loop: TrainLoop, members: int, saved: Checkpoint | None, begin_with: TrainedMember | None) -> OngoingRun:
     """Returns all members before their first step, or as a checkpoint holds them."""
     trained = None if begin_with is None else tree_io.unplaced(begin_with.state)
-    begun = state = jax.block_until_ready(loop.start(trained))
-    progress = RunProgress(started=datetime.now(UTC).isoformat(timespec="seconds"))
-    if saved is not None:
-        _warn_other_versions(saved.versions)
-        progress, state = saved.progress, saved.state(begun, members)
-        progress.resumed_at.append(progress.step)
-    compiling = _seconds_of(lambda: loop.compile(state))  # of this one: placed otherwise, it would be compiled anew
-    finite_check = FiniteCheck(begun, members)
+    state = jax.block_until_ready(loop.start(trained))
+    finite_check = FiniteCheck(state, members)
     drain = drain_metrics(loop.placement, finite_check.watched_often)
-    saved_at = -1 if saved is None else progress.step
-    return OngoingRun(state, progress, finite_check, drain, saved=saved_at, compiling=compiling)
+    if saved is None:
+        progress = RunProgress(started=datetime.now(UTC).isoformat(timespec="seconds"))
+        return OngoingRun(state, progress, finite_check, drain)
+    _warn_other_versions(saved.versions)
+    saved.progress.resumed_at.append(saved.progress.step)
+    restored = saved.state(state, members)
+    return OngoingRun(restored, saved.progress, finite_check, drain, saved=saved.progress.step)
 
 
-def _seconds_of(work: Callable[[], None]) -> float:
+def _compile(loop: TrainLoop, run: OngoingRun, stop: StopRequest, made: HeldFolder | None) -> None:
+    """Compiles the program for the arrays that it begins with: placed otherwise, it would be compiled anew.
+
+    Args:
+        loop, run: what is trained, as it begins.
+        stop: set by a signal, which a refusal does not swallow.
+        made: the folder that was made for the run: a refused one leaves it to others; None for none.
+
+    Raises:
+        ConfigError: if memory does not hold what it computes.
+    """
     began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
+    try:
+        loop.compile(run.state)
+    except ConfigError:
+        if made is not None:
+            made.remove(run_folder.CONFIG)
+        if stop.signal is not None:
+            signal.raise_signal(stop.signal)
+        raise
+    run.compiling = time.perf_counter() - began
 
 
 def _warn_other_versions(made_by: dict[str, str]) -> None:
