@@ -41,6 +41,8 @@ def test_a_traced_array_is_told_like_another():
         ([1, jnp.zeros(2)], "[1, float32[2]]", "a list of 2"),
         ({"b": jnp.zeros(()), "a": "x"}, "{'a': 'x', 'b': float32[]}", "a dict of 'b', 'a'"),
         ({}, "{}", "a dict of nothing"),
+        ({1: 2, "a": 3}, "a dict of 1, 'a'", "a dict of 1, 'a'"),
+        (np.float32, "<class 'numpy.float32'>", "a type"),
     ],
 )
 def test_what_is_no_array_is_told_as_it_is_typed_or_by_its_class(value, told, kind):

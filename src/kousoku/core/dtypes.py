@@ -24,7 +24,8 @@ def narrowed(dtype: Any) -> np.dtype:
         return np.dtype(np.uint8)
     if dtype.kind in "iu":
         return dtype if dtype.itemsize <= 2 else np.dtype(np.int32)
-    return np.dtype(np.float32) if dtype.kind in "fV" else dtype  # V is what bfloat16 has
+    is_float = dtype.kind == "f" or dtype.name.startswith(("bfloat", "float"))  # of another package
+    return np.dtype(np.float32) if is_float else dtype
 
 
 def ends_of(dtype: Any) -> tuple[float, float]:

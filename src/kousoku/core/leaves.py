@@ -40,9 +40,13 @@ def words(tree: Any) -> Unquoted:
     """
 
     def word(leaf: Any) -> Unquoted:
-        return Unquoted(f"{leaf.dtype}{list(jnp.shape(leaf))}" if hasattr(leaf, "dtype") else shorten(leaf))
+        return Unquoted(f"{leaf.dtype}{list(jnp.shape(leaf))}" if _has_dtype(leaf) else shorten(leaf))
 
-    return Unquoted(" ".join(repr(jax.tree.map(word, tree)).split()))
+    try:
+        told = jax.tree.map(word, tree)
+    except ValueError:  # a dict whose keys have no order
+        return kind_words(tree)
+    return Unquoted(" ".join(repr(told).split()))
 
 
 def kind_words(value: Any) -> Unquoted:
@@ -52,7 +56,7 @@ def kind_words(value: Any) -> Unquoted:
         >>> kind_words(jnp.zeros(3)), kind_words((1, 2)), kind_words({"a": 1}), kind_words(3), kind_words(None)
         (float32[3], a tuple of 2, a dict of 'a', an int, None)
     """
-    if value is None or hasattr(value, "dtype"):
+    if value is None or _has_dtype(value):
         return words(value)
     kind, parts = type(value).__name__, ""
     if isinstance(value, dict):
@@ -60,3 +64,8 @@ def kind_words(value: Any) -> Unquoted:
     elif isinstance(value, tuple | list):
         parts = f" of {len(value)}"
     return Unquoted(f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}{parts}")
+
+
+def _has_dtype(value: Any) -> bool:
+    """Returns whether a value is an array, or its shape and dtype; NumPy's classes of numbers are none."""
+    return hasattr(value, "dtype") and not isinstance(value, type)
