@@ -170,6 +170,17 @@ def test_long_calls_are_left_to_xla(monkeypatch):
         assert (direct_step(direct) is None) == (length is None)
 
 
+def test_calls_that_wait_for_a_core_are_not_long(monkeypatch):
+    stepper = Stepper(Cart(), 21, ResetRule.NEXT_STEP)
+    stepper.reset(range(21))
+    ticks = iter(range(0, 100 * direct_call.LONG_CALL, 2 * direct_call.LONG_CALL))
+    monkeypatch.setattr(direct_call.time, "perf_counter_ns", lambda: next(ticks))
+    monkeypatch.setattr(direct_call.time, "thread_time_ns", lambda: 0)
+    for action in draw(stepper.action_space, 21, 10):
+        stepper.step(action)
+    assert direct_step(stepper) is not None
+
+
 def test_long_calls_of_one_gang_go_on_as_nobody_could_share_them(monkeypatch):
     monkeypatch.setattr(direct_call, "LONG_CALL", -1)
     stepper = Stepper(Cart(), 1, ResetRule.NEXT_STEP)

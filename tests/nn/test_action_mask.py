@@ -99,9 +99,14 @@ class TestPolicies:
         assert all(np.isfinite(x).all() for x in jax.tree.leaves(jax.grad(loss)(network, ALL_FORBIDDEN)))
 
     @pytest.mark.full("covered")
-    def test_other_actions_have_no_mask(self):
+    def test_actions_that_are_not_counted_have_no_mask(self):
+        network = ActorCriticConfig(hidden=(4,))(SPACE, Box(-1.0, 1.0, (4,)), jax.random.key(1))
+        assert np.isfinite(network(OBS, ())[0].mode()).all()
+
+    @pytest.mark.full("covered")
+    def test_a_flat_mask_of_several_choices(self):
         network = ActorCriticConfig(hidden=(4,))(SPACE, MultiDiscrete((2, 2)), jax.random.key(1))
-        assert np.isfinite(network(OBS, ())[0].logits).all()
+        assert np.isneginf(network(OBS, ())[0].logits).tolist() == [True, False, False, True]
 
     @pytest.mark.full("covered")
     @pytest.mark.parametrize("agent", ["ppo", "a2c"])

@@ -96,4 +96,4 @@ def _empty(kinds: Sequence[tuple[tuple[int, ...], np.dtype]]) -> list[np.ndarray
 def _copy(arrays: Sequence[Any], to: Sequence[np.ndarray]) -> None:
     """Copies arrays into others of the same dtypes."""
     for place, array in zip(to, arrays, strict=True):
-        place[...] = array
+        np.copyto(place, array, casting="equiv")
