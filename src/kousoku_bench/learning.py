@@ -12,11 +12,11 @@ import numpy as np
 
 from kousoku.agents.options import make_agent
 from kousoku.api import train
-from kousoku.ops.statistics import mean_interval
 from kousoku.training.config import TrainConfig
 from kousoku.training.io import provenance
 from kousoku.training.presets import Preset, preset, presets
 
+from . import over_seeds
 from .table import Section, TableColumn, TableRow, markdown, packages, processor, save
 
 TITLE = "Learning: what the presets reach"
@@ -28,11 +28,10 @@ ABOUT = (
 LIBRARIES = ("jax", "jaxlib", "equinox", "optax")
 """Whose versions a row tells where they are not the table's."""
 COLUMNS = (
-    TableColumn("agents", "seeds", ",d"),
+    over_seeds.SEEDS,
     TableColumn("return", "greedy return", ",.0f"),
-    TableColumn("low", "95% from", ",.0f"),
-    TableColumn("high", "to", ",.0f"),
-    TableColumn("worst", "worst seed", ",.0f"),
+    *over_seeds.INTERVAL,
+    over_seeds.WORST,
     TableColumn("solved", "goal", ",.0f"),
     TableColumn("steps", "steps", ",d"),
     TableColumn("seconds", "s a seed", ",.1f"),
@@ -156,14 +155,8 @@ def row(agent: str, env: str, chosen: Preset, seeds: int, episodes: int, say: Ca
 def _figures(
     returns: Sequence[float], seconds: Sequence[float], first: Sequence[float], steps: int, chosen: Preset
 ) -> dict[str, float | int | None]:
-    mean, low, high, _ = (float(part) for part in mean_interval(np.asarray(returns)))
-    several = len(returns) > 1
     return {
-        "agents": len(returns),
-        "return": mean,
-        "low": low if several else None,
-        "high": high if several else None,
-        "worst": min(returns),
+        **over_seeds.figures(np.asarray(returns)),
         "solved": chosen.solved,
         "steps": steps,
         "seconds": float(np.mean(seconds)),

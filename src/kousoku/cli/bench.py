@@ -11,7 +11,7 @@ from ..core.errors import ConfigError, check_choice
 from .options import Option, parse
 from .values import count
 
-IN_PARTS = ("physics", "learning", "defaults", "ppo", "evolution", "off-policy", "vector", "interop")
+IN_PARTS = ("physics", "learning", "defaults", "ppo", "evolution", "off-policy", "vector", "interop", "offline")
 """Benchmarks of which a part may be asked for."""
 ABSENT = (
     "they come with the source: git clone its repository, pip install -e '.[bench]' in there, then kousoku bench NAME"
@@ -114,6 +114,13 @@ def _off_policy(asked: Asked) -> None:
     off_policy.bench(asked.out, off_policy.OffPolicyBudget(), asked.part(off_policy.PARTS))
 
 
+def _offline(asked: Asked) -> None:
+    from kousoku_bench import offline
+
+    budget = offline.OfflineBudget(seeds=count("--seeds", str(asked.given.get("seeds", 10))))
+    offline.bench(asked.out, budget, asked.part(offline.HALF_TRAINED))
+
+
 def _host(asked: Asked) -> None:
     from kousoku_bench import host
 
@@ -146,8 +153,9 @@ BENCHMARKS: dict[str, Callable[[Asked], None]] = {
     "host": _host,
     "vector": _vector,
     "interop": _interop,
+    "offline": _offline,
 }
-ON_ALL_CORES = ("tabular", "kernel", "balls", "minatar", "physics", "learning", "defaults")
+ON_ALL_CORES = ("tabular", "kernel", "balls", "minatar", "physics", "learning", "defaults", "offline")
 """Benchmarks that measure in this process; the others start one for each contender."""
 OPTIONS = (
     Option("name", None, "NAME", f"one of {', '.join(BENCHMARKS)}", positional=True),
@@ -158,10 +166,12 @@ OPTIONS = (
         None,
         "PART",
         "part of the benchmark: steps, ready, robots, exactness (physics); environment (learning, ppo, evolution, "
-        "vector), or 'AGENT ENV' (learning); task (defaults); start (ppo); sb3 (vector); 64-64 or 256-256 (off-policy)"
-        "; library (interop)",
+        "offline, vector), or 'AGENT ENV' (learning); task (defaults); start (ppo); sb3 (vector); 64-64 or 256-256 "
+        "(off-policy); library (interop)",
     ),
-    Option("seeds", 5, "NUMBER", "agents that are trained, one after the other (learning)"),
+    Option(
+        "seeds", None, "NUMBER", "agents that are trained: one after the other (learning: 5), at once (offline: 10)"
+    ),
     Option("jym", None, "FOLDER", "a folder with the source of jym, to measure beside (tabular)"),
     Option("purejaxrl", None, "FOLDER", "a folder with the source of PureJaxRL, to measure beside (ppo)"),
 )
