@@ -209,10 +209,23 @@ def test_activations_count_once_they_are_planned_and_the_folder_is_free_again(
     assert re.fullmatch(said, str(refused.value))
     assert not list((tmp_path / "run").iterdir())
     monkeypatch.undo()
+    monkeypatch.setattr(program, "is_far_from_full", lambda *_: False)
     monkeypatch.setattr(program, "check_program", lambda *_: time.sleep(0.5))
     ks.train(agent, "CartPole-v1", steps=8192, out=tmp_path / "run", progress=False, devices=devices, eval_episodes=0)
     facts = ks.load(tmp_path / "run").record.facts
     assert min(facts["seconds"], facts["first_block_seconds"]) >= 0.5
+
+
+@pytest.mark.parametrize(
+    ("settings", "far"), [({"minibatches": 64}, True), ({"hidden": (512, 512)}, False), ({"num_envs": 4096}, False)]
+)
+def test_the_plan_is_asked_for_where_activations_might_fill_memory(settings, far, monkeypatch):
+    monkeypatch.setattr(memory_check, "_memory", lambda: 16 << 30)
+    agent = ks.make_agent("ppo", **settings).for_env(ENV.spec)
+    learned = jax.eval_shape(lambda key: agent.init(ENV.spec, key), jax.random.key(0))
+    assert memory_check.is_far_from_full(agent, learned, ENV, jax.devices()[:1]) is far
+    mine = type("Mine", (type(agent),), {"__module__": "mine"})()
+    assert not memory_check.is_far_from_full(mine, learned, ENV, jax.devices()[:1])
 
 
 def test_a_device_s_own_memory_is_its_limit():
@@ -245,6 +258,7 @@ def test_a_refused_run_swallows_no_signal_and_leaves_no_folder_of_its_own(monkey
         signal.raise_signal(signal.SIGINT)
         raise ConfigError("agent", "PPO", "use a smaller one")
 
+    monkeypatch.setattr(program, "is_far_from_full", lambda *_: False)
     monkeypatch.setattr(program, "check_program", signalled)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with pytest.raises(KeyboardInterrupt):

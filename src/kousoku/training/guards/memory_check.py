@@ -13,6 +13,7 @@ from ...core.collector import TrainState
 from ...core.env import Env
 from ...core.errors import ConfigError
 from ...core.leaves import key_like
+from ...core.ours import is_ours
 from ...core.spaces import element_like
 from ...core.words import plural
 from ...ops.trees import tree_bytes
@@ -55,7 +56,7 @@ def check_program(agent: Agent, compiled: Any, devices: Collection[Any]) -> None
     Args:
         agent: what is trained.
         compiled: the program, a `jax.stages.Compiled`.
-        devices: that it runs on, each of them with its share: of its own memory, or of this machine's.
+        devices: that it runs on, each of them with its share.
 
     Raises:
         ConfigError: with what it needs.
@@ -64,11 +65,37 @@ def check_program(agent: Agent, compiled: Any, devices: Collection[Any]) -> None
     if plan is None:
         return
     need = plan.argument_size_in_bytes + plan.temp_size_in_bytes + plan.output_size_in_bytes - plan.alias_size_in_bytes
-    own = [(each.memory_stats() or {}).get("bytes_limit") for each in devices]
-    total = min(limit or _memory() // len(devices) for limit in own)
-    if need > (total if all(own) else 0.8 * total):
+    room, total = _room(devices)
+    if need > room:
         fix = "use smaller minibatches, fewer environments or agents, or a smaller network"
         raise ConfigError("agent", type(agent).__name__, f"training it needs {_about(need, total)} a device; {fix}")
+
+
+def is_far_from_full(agent: Agent, agents: Any, env: Env, devices: Collection[Any]) -> bool:
+    """Returns whether the activations of an agent of ours cannot fill memory: to ask for XLA's plan takes 15 ms.
+
+    A sample has no more of them than networks have parameters, beside images no more than pixels times these; and
+    gradients and the optimiser's steps need no more than a few times as much.
+
+    Args:
+        agent: what is trained.
+        agents: what all of them learn, arrays [N, ...].
+        env: where.
+        devices: that share it.
+    """
+    if not is_ours(type(agent)):
+        return False
+    seen = jax.tree.leaves(element_like(env.observation_space))
+    pixels = sum(leaf.size for leaf in seen) if any(leaf.ndim > 1 for leaf in seen) else 1
+    samples = max(agent.learns_from.gradient_samples, agent.learns_from.iteration_steps)
+    return 8 * samples * pixels * tree_bytes(agents) < _room(devices)[0]
+
+
+def _room(devices: Collection[Any]) -> tuple[float, int]:
+    """Returns the bytes that each device may take, and has: of its own memory, or of its share of this machine's."""
+    own = [(each.memory_stats() or {}).get("bytes_limit") for each in devices]
+    total = min(limit or _memory() // len(devices) for limit in own)
+    return total if all(own) else 0.8 * total, total
 
 
 def check_samples(agent: Agent, env: Env) -> None:

@@ -74,7 +74,7 @@ class TrainLoop:
         return 1 if self.placement.mesh is None else self.placement.mesh.size
 
     def compile(self, state: TrainState) -> None:
-        """Compiles what `run` runs, where that is one program.
+        """Compiles what `run` runs, where that is one program that might fill memory.
 
         Raises:
             ConfigError: if memory does not hold what it computes.

@@ -23,7 +23,7 @@ from ...core.ours import is_ours
 from ...ops.trees import to_device
 from ..devices import pad_to, select_devices
 from ..guards.collector_answers import devices_of
-from ..guards.memory_check import check_program
+from ..guards.memory_check import check_program, is_far_from_full
 from ..guards.replicas import check_divided, check_replicas
 from ..metrics.drain import Placement
 from ..metrics.metric_sums import MetricSums, Recording
@@ -81,7 +81,7 @@ class CompiledLoop(TrainLoop):
     """All members in one program; several devices share the population, or the environments of its only member."""
 
     def __init__(self, population: Population, recording: Recording, devices: int | None, report_every: int) -> None:
-        agent = population.structure
+        agent, self._env = population.structure, population.env(0)
         self.collector = collector = agent.learns_from
         available = select_devices(devices)
         divided = ENVS if population.size == 1 and collector.num_envs > 1 else POPULATION
@@ -139,8 +139,9 @@ class CompiledLoop(TrainLoop):
         return _place(program.mesh, state, program.specs)
 
     def compile(self, state: TrainState) -> None:
-        devices = jax.tree.leaves(state)[0].sharding.addressable_devices
-        check_program(self.program.agent, self.lower(state).compile(), devices)
+        agent, devices = self.program.agent, jax.tree.leaves(state)[0].sharding.addressable_devices
+        if not is_far_from_full(agent, state.agent, self._env, devices):
+            check_program(agent, self.lower(state).compile(), devices)
 
     def run(self, state: TrainState, at: int, until: int) -> tuple[TrainState, int]:
         """Advances by as many whole iterations as reach `until`, or as one call should make."""
