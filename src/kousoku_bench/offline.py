@@ -77,15 +77,13 @@ class Recorded:
 
 
 def bench(out: Path, budget: OfflineBudget, only: str | None = None, say: Callable[[str], None] = print) -> None:
-    """Makes the data, trains on them, prints the tables and saves them as offline.md and offline.json."""
-    sections = []
-    for env in HALF_TRAINED if only is None else [only]:
-        for recorded in recordings(env, budget):
-            sections.append(section(env, recorded, budget, say))
+    """Makes the data, trains on them, prints the tables and saves them as offline.md and .json, or offline_ENV.md."""
+    name, parts = ("offline", HALF_TRAINED) if only is None else (f"offline_{only}", [only])
+    sections = [section(env, recorded, budget, say) for env in parts for recorded in recordings(env, budget)]
     device, versions = provenance.device(), provenance.versions()
     text = markdown(TITLE, machine(device, versions), sections)
     say(text)
-    say(f"saved: {save(out, 'offline', text, sections, {'device': device, 'versions': versions})}")
+    say(f"saved: {save(out, name, text, sections, {'device': device, 'versions': versions})}")
 
 
 def recordings(env: str, budget: OfflineBudget) -> Iterator[Recorded]:

@@ -48,9 +48,9 @@ def test_tables_are_saved(monkeypatch, tmp_path):
     monkeypatch.setattr(offline, "recordings", lambda env, budget: [None])
     monkeypatch.setattr(offline, "section", lambda env, recorded, budget, say: made)
     offline.bench(tmp_path, TINY, "Hopper-v5", say=lambda text: None)
-    (section,) = json.loads((tmp_path / "offline.json").read_text())["sections"]
+    (section,) = json.loads((tmp_path / "offline_Hopper-v5.json").read_text())["sections"]
     assert section["rows"][0]["return"] == 3.0
-    assert "| bc | 2 | 3 |" in (tmp_path / "offline.md").read_text()
+    assert "| bc | 2 | 3 |" in (tmp_path / "offline_Hopper-v5.md").read_text()
 
 
 def test_of_one_seed_there_is_no_interval():
