@@ -118,6 +118,23 @@ def test_bits_are_those_of_xlas_programs(name, slots, rule):
     expect_same(direct.state(slots - 1), program.state(slots - 1))
 
 
+@pytest.mark.parametrize("few", [0, 1 << 14], ids=["many", "few"])
+def test_what_it_tells_is_the_callers_however_much_it_is(few, monkeypatch):
+    """Few results are copied, and many are written to new arrays: neither is written to again."""
+    monkeypatch.setattr(direct_call, "FEW_BYTES", few)
+    direct, program = pair(Cart(), 21, ResetRule.SAME_STEP)
+    expect_same(direct.reset(range(21)), program.reset(range(21)))
+    told = [(direct.step(action), program.step(action)) for action in draw(direct.action_space, 21, 7)]
+    assert direct_step(direct) is not None
+    for found, expected in told:
+        expect_same(found, expected)
+        for leaf in jax.tree.leaves(found):
+            leaf[...] = 1
+    arrays = jax.tree.leaves([found for found, _ in told])
+    assert not any(np.shares_memory(one, other) for i, one in enumerate(arrays) for other in arrays[:i])
+    expect_same(direct.state(20), program.state(20))
+
+
 def test_what_is_told_may_be_written_to():
     env = Cart(time_limit=11)
     direct, program = pair(env, 4, ResetRule.SAME_STEP)

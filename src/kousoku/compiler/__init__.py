@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 _HOMES = {
     "api": ("Kernel", "compiles", "decide", "few_lanes", "kernel", "on_arrays", "reason_against"),
-    "config": ("kernels_are_on", "use_kernels"),
+    "config": ("kernels_are_on", "on_by_default", "use_kernels"),
     "cost": ("Decision",),
     "explain": ("Explanation",),
     "fallback": ("KernelWarning",),
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .api import on_arrays as on_arrays
     from .api import reason_against as reason_against
     from .config import kernels_are_on as kernels_are_on
+    from .config import on_by_default as on_by_default
     from .config import use_kernels as use_kernels
     from .cost import Decision as Decision
     from .explain import Explanation as Explanation

@@ -18,28 +18,40 @@ UNTRIED = sys.platform == "win32"
 _state: ContextVar[bool | None] = ContextVar("kousoku_kernel", default=None)
 
 
-def kernels_are_on() -> bool:
-    """Returns whether kernels are compiled; if not, they are plain JAX."""
-    return why_off() is None
+def kernels_are_on(by_default: bool | None = None) -> bool:
+    """Returns whether kernels are compiled; if not, they are plain JAX.
+
+    Args:
+        by_default: what `on_by_default` said before, to ask often; None to read the environment variable now.
+    """
+    return why_off(by_default) is None
 
 
-def why_off() -> str | None:
+def why_off(by_default: bool | None = None) -> str | None:
     """Says what switches kernels off; None where they are on.
 
     While JAX looks for NaN or infinite numbers, it is to see the operations, and to name the one that made them.
+
+    Args:
+        by_default: as of `kernels_are_on`.
     """
     for name in ("jax_debug_nans", "jax_debug_infs"):
         if getattr(jax.config, name):
             return f"{name} has JAX look at each operation"
     chosen = _state.get()
-    if chosen is None and not _environment():
+    if chosen is None and not (on_by_default() if by_default is None else by_default):
         if VARIABLE not in os.environ:
             return f"kernels are off on Windows, where nobody has tried them; {VARIABLE}=on switches them on"
         return f"{VARIABLE}={os.environ[VARIABLE]} switches kernels off"
     return "use_kernels(False) switches kernels off" if chosen is False else None
 
 
-def _environment() -> bool:
+def on_by_default() -> bool:
+    """Returns whether kernels are on where nothing but the environment variable says so.
+
+    Raises:
+        ConfigError: for another value of it.
+    """
     given = os.environ.get(VARIABLE, "off" if UNTRIED else "on")
     if given.lower() in ("on", "1", "true", ""):
         return True

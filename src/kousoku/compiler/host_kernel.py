@@ -122,9 +122,13 @@ def address(array: np.ndarray) -> int:
         return array.__array_interface__["data"][0]
 
 
-def host_may_call() -> bool:
-    """Returns whether kernels are on, and nothing that looks into JAX's programs is, such as its NaN checks."""
-    return kernels_are_on() and not jax.config.jax_disable_jit  # pyright: ignore[reportAttributeAccessIssue]
+def host_may_call(by_default: bool | None = None) -> bool:
+    """Returns whether kernels are on, and nothing that looks into JAX's programs is, such as its NaN checks.
+
+    Args:
+        by_default: as of `kernels_are_on`.
+    """
+    return kernels_are_on(by_default) and not jax.config.jax_disable_jit  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def host_kernel(

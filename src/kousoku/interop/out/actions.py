@@ -100,7 +100,7 @@ class ArrayReader:
         """Refuses whole numbers outside 0 .. counts - 1: without their sign, negative ones are very large."""
         whole = array if array.itemsize in UNSIGNED and array.dtype.isnative else np.asarray(array, np.int64)
         unsigned = whole.view(UNSIGNED[whole.itemsize])
-        if isinstance(counts, int) and unsigned.max() < counts:
+        if isinstance(counts, int) and np.maximum.reduce(unsigned, None) < counts:
             return
         outside = unsigned >= counts
         if outside.any():

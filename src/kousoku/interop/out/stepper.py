@@ -14,7 +14,7 @@ from jaxtyping import Bool
 
 from ... import envs
 from ...collectors.env_kernel import EnvStructure, env_kernel, partition_env
-from ...compiler import host_may_call
+from ...compiler import host_may_call, on_by_default
 from ...compiler.frontend.keys import is_key
 from ...core.env import Env
 from ...core.env_shapes import check_shapes
@@ -78,7 +78,7 @@ class Stepper:
         self._programs = programs(structure, tree, reset_rule)
         self._slots: list[Any] | None = None
         self._direct: dict[tuple[SlotsProgram, int], DirectCall | None] = {}
-        self._lock = threading.Lock()
+        self._lock, self._by_default = threading.Lock(), on_by_default()
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
@@ -144,7 +144,7 @@ class Stepper:
     def _advance(self, program: SlotsProgram, *rest: Any) -> StepResult:
         """Takes a step of all slots, or resets them: by a kernel while that is short, else by a program of XLA's."""
         assert self._slots is not None
-        direct = self._direct_call(program, self._slots, rest) if host_may_call() else None
+        direct = self._direct_call(program, self._slots, rest) if host_may_call(self._by_default) else None
         if direct is not None:
             self._slots, result = direct(self._slots, rest)
             return result
@@ -184,7 +184,7 @@ class Stepper:
         check_not_forked()
         with self._lock:
             program = self._programs.step
-            if host_may_call() and self._direct.get((program, len(numbers)), program) is not None:
+            if host_may_call(self._by_default) and self._direct.get((program, len(numbers)), program) is not None:
                 slots = self._in_place()
                 some = [leaf[numbers] for leaf in slots]
                 direct = self._direct_call(program, some, (given,))
