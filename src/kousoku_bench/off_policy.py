@@ -11,6 +11,7 @@ from kousoku.core.errors import ConfigError
 from .contender import Contender, measure_parts, not_installed
 from .off_policy_settings import ENV, SIZES, SACSettings
 from .peak import core_gflops
+from .peers import installed
 from .table import COMPILE, Section, TableColumn, TableRow
 
 TITLE = "Off-policy: SAC from end to end"
@@ -21,7 +22,8 @@ ABOUT = (
     "process of its own for about {seconds:g} s, once everything is compiled and {learning_starts:,} steps are taken; "
     "compile time is apart, and without a cache. GFLOP/s count the products of matrices alone; a core's most, in "
     "chains of multiply-adds that touch no memory, are {peak:,.0f}. Updates by XLA are our gradient steps as a program "
-    "of XLA's, and all else is the same. SB3 and sbx step one of Gymnasium's environments."
+    "of XLA's, and all else is the same. SB3, sbx and RLtools step one of Gymnasium's environments; the machine's "
+    "C++ compiler builds RLtools."
 )
 UPDATES = TableColumn("updates_per_second", "updates/s", ",.0f")
 COLUMNS = (
@@ -35,7 +37,8 @@ COLUMNS = (
 PARTS = tuple(SIZES)
 BY_XLA = "updates by XLA"
 LIBRARIES = {"SB3": "stable_baselines3", "sbx": "sbx"}
-NAMES = ("gymnasium", "mujoco", "stable-baselines3", "torch", "sbx-rl", "flax")
+MKL = ("mkl", "mkl-include")
+NAMES = ("gymnasium", "mujoco", "stable-baselines3", "torch", "sbx-rl", "flax", "rltools", "mkl")
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ def contenders(part: str, budget: OffPolicyBudget) -> list[Contender]:
         for by_xla in (False, True)
         for spread in (True, False)
     ]
-    return [*ours, *(_stable(name, settings, budget) for name in LIBRARIES)]
+    return [*ours, *(_stable(name, settings, budget) for name in LIBRARIES), _rltools(settings, budget)]
 
 
 def _stable(name: str, settings: SACSettings, budget: OffPolicyBudget) -> Contender:
@@ -107,3 +110,10 @@ def _stable(name: str, settings: SACSettings, budget: OffPolicyBudget) -> Conten
     arguments = library, settings.as_dict(), budget.seconds
     known, missing = {"agents": 1, "environments": 1}, not_installed((library,))
     return Contender(name, "off_policy_peers", "stable_baselines", arguments, known, missing=missing)
+
+
+def _rltools(settings: SACSettings, budget: OffPolicyBudget) -> Contender:
+    known, missing = {"agents": 1, "environments": 1}, not_installed(("rltools",))
+    note = "MKL, one thread" if len(installed(MKL)) == len(MKL) else f"without MKL: pip install {' '.join(MKL)}"
+    arguments = settings.as_dict(), budget.seconds
+    return Contender("RLtools", "off_policy_peers", "rltools", arguments, known, note, missing)

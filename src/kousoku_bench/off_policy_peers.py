@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import tempfile
+import time
 import warnings
 from typing import Any
+from unittest import mock
 
 from .off_policy_settings import ENV, SACSettings
 from .ppo_peers import figures, watch
@@ -35,3 +38,43 @@ def stable_baselines(library: str, given: dict[str, Any], seconds: float) -> dic
     model.learn(10**9, callback=timer)
     began, ended = timer.marks[1], timer.marks[-1]
     return settings.figures(figures(ended.steps - began.steps, ended.seconds - began.seconds, None))
+
+
+def rltools(given: dict[str, Any], seconds: float) -> dict[str, float]:
+    """Measures RLtools' SAC, which a C++ compiler makes for these sizes, on one Gymnasium environment.
+
+    It updates critics, their targets, actor and temperature once in so many steps. Its products of matrices are MKL's,
+    on one thread unless $MKL_NUM_THREADS says otherwise; without MKL they are those of the BLAS that the compiler
+    finds, or else loops of its own.
+
+    Args:
+        given: `SACSettings`, as JSON.
+        seconds: of training.
+    """
+    settings = SACSettings(**given)
+    (width,) = set(settings.hidden)
+    warnings.simplefilter("ignore")
+    make = importlib.import_module("gymnasium").make
+    of_both = {
+        "BATCH_SIZE": settings.batch_size, "HIDDEN_DIM": width, "NUM_LAYERS": len(settings.hidden) + 1,
+        "TRAINING_INTERVAL": settings.steps_per_update,
+    }  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder, mock.patch.object(tempfile, "tempdir", folder):
+        library = importlib.import_module("rltools")  # which chooses the folder that it builds in
+        began = time.perf_counter()
+        training = library.SAC(
+            lambda: make(ENV), enable_evaluation=False,
+            N_WARMUP_STEPS=settings.learning_starts, STEP_LIMIT=10**9, REPLAY_BUFFER_CAP=settings.capacity,
+            OPTIMIZER_ALPHA=settings.learning_rate, CRITIC_TARGET_UPDATE_INTERVAL=settings.steps_per_update,
+            **{f"{network}_{name}": value for network in ("ACTOR", "CRITIC") for name, value in of_both.items()},
+        )  # fmt: skip
+        compile_seconds = time.perf_counter() - began
+    state = training.State(0)
+    for _ in range(settings.learning_starts + WARM_UPDATES * settings.steps_per_update):
+        state.step()
+    steps, spent, began = 0, 0.0, time.perf_counter()
+    while not steps or spent < seconds:
+        for _ in range(settings.steps_per_update):
+            state.step()
+        steps, spent = steps + settings.steps_per_update, time.perf_counter() - began
+    return settings.figures(figures(steps, spent, compile_seconds))

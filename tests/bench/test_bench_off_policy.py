@@ -2,11 +2,14 @@
 
 import importlib.util
 import json
+import shutil
 import sys
+import tempfile
 import types
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from kousoku.cli import main
@@ -21,7 +24,7 @@ from kousoku_bench.subprocess_timing import SubprocessFailed
 
 @pytest.fixture
 def made_up(monkeypatch):
-    """Measurements: ours are fast, sbx fails; and what was asked for. Both libraries are there."""
+    """Measurements: ours are fast, sbx fails; and what was asked for. All libraries are there, without MKL."""
     asked, find = [], importlib.util.find_spec
 
     def run_in_subprocess(module, function, *arguments, limit):
@@ -34,8 +37,9 @@ def made_up(monkeypatch):
 
     monkeypatch.setattr(contender, "run_in_subprocess", run_in_subprocess)
     monkeypatch.setattr(off_policy, "core_gflops", lambda: 123.0)
-    there = ("stable_baselines3", "sbx")
+    there = ("stable_baselines3", "sbx", "rltools")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object() if name in there else find(name))
+    monkeypatch.setattr(off_policy, "installed", lambda names: {"mkl": "2026.2.0"})
     return asked
 
 
@@ -44,18 +48,19 @@ def test_every_contender_gets_its_row_and_the_same_settings(made_up, tmp_path):
     sections = off_policy.bench(tmp_path, off_policy.OffPolicyBudget(3.0), say=said.append)
     for section in sections:
         ours = ["kousoku", "kousoku", "kousoku, updates by XLA", "kousoku, updates by XLA"]
-        assert [row.name for row in section.rows] == [*ours, "SB3", "sbx"]
-        assert [section.ratio(row) for row in section.rows] == [100.0, 100.0, 100.0, 100.0, 1.0, None]
+        assert [row.name for row in section.rows] == [*ours, "SB3", "sbx", "RLtools"]
+        assert [section.ratio(row) for row in section.rows] == [100.0, 100.0, 100.0, 100.0, 1.0, None, 1.0]
         assert "a core's most, in chains of multiply-adds that touch no memory, are 123." in section.about
-        assert section.rows[-1].note == "ImportError: broken"
+        assert section.rows[-2].note == "ImportError: broken"
+        assert section.rows[-1].note == "without MKL: pip install mkl mkl-include"
     assert said[0] == "64-64, kousoku: 1,000 updates/s"
     given = [next(part for part in arguments if isinstance(part, dict)) for arguments in made_up]
-    assert given == [json.loads(json.dumps(SIZES[part].as_dict())) for part in SIZES for _ in range(6)]
+    assert given == [json.loads(json.dumps(SIZES[part].as_dict())) for part in SIZES for _ in range(7)]
     assert all(3.0 in arguments for arguments in made_up)
     assert [arguments[-1] for arguments in made_up if len(arguments) == 4] == [False, False, True, True] * len(SIZES)
     page = (tmp_path / "off_policy.md").read_text()
     assert page.count("did not run") == 2
-    assert [len(s["rows"]) for s in json.loads((tmp_path / "off_policy.json").read_text())["sections"]] == [6, 6]
+    assert [len(s["rows"]) for s in json.loads((tmp_path / "off_policy.json").read_text())["sections"]] == [7, 7]
     with pytest.raises(ConfigError, match=r"part: got '8-8'; use one of 64-64, 256-256"):
         off_policy.contenders("8-8", off_policy.OffPolicyBudget())
 
@@ -117,6 +122,84 @@ def test_the_first_gradient_steps_of_others_do_not_count(monkeypatch):
     assert (found["steps_per_second"], found["updates_per_second"], found["steps"]) == (8.0, 0.5, 48)
     assert (asked["train_freq"], asked["gradient_steps"], asked["policy_kwargs"]) == (16, 1, {"net_arch": [64, 64]})
     assert "device" not in asked
+
+
+def test_rltools_rows_say_what_it_is_made_with(monkeypatch):
+    budget, find = off_policy.OffPolicyBudget(), importlib.util.find_spec
+    monkeypatch.setattr(off_policy, "installed", lambda names: dict.fromkeys(names, "2026.2.0"))
+    assert off_policy.contenders("64-64", budget)[-1].note == "MKL, one thread"
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "rltools" else find(name))
+    row = off_policy.contenders("64-64", budget)[-1].row(1.0)
+    assert (row.name, row.note) == ("RLtools", "not installed: pip install rltools mkl mkl-include")
+
+
+def test_rltools_first_gradient_steps_and_its_compiling_do_not_count(monkeypatch):
+    """A stand-in that is compiled in 30 s, and needs 9 s for each step before and a second for each after."""
+    now, asked, taken, settings = [0.0], {}, [0], SIZES["64-64"]
+
+    class State:
+        def __init__(self, seed):
+            pass
+
+        def step(self):
+            first = settings.learning_starts + off_policy_peers.WARM_UPDATES * 16
+            now[0] += 1.0 if taken[0] >= first else 9.0
+            taken[0] += 1
+
+    def compiled(env_factory, **options):
+        asked.update(options)
+        now[0] += 30.0
+        return types.SimpleNamespace(State=State)
+
+    monkeypatch.setitem(sys.modules, "rltools", types.SimpleNamespace(SAC=compiled))
+    monkeypatch.setattr(off_policy_peers.time, "perf_counter", lambda: now[0])
+    found = off_policy_peers.rltools(settings.as_dict(), 40.0)
+    assert (found["steps_per_second"], found["steps"], found["compile_seconds"]) == (1.0, 48, 30.0)
+    assert found["updates_per_second"] == 1 / 16
+    for network in ("ACTOR", "CRITIC"):
+        sizes = [asked[f"{network}_{name}"] for name in ("BATCH_SIZE", "HIDDEN_DIM", "NUM_LAYERS", "TRAINING_INTERVAL")]
+        assert sizes == [256, 64, 3, 16], "layers are counted with the one that puts out"
+    assert (asked["CRITIC_TARGET_UPDATE_INTERVAL"], asked["REPLAY_BUFFER_CAP"]) == (16, 1_000_000)
+
+
+@pytest.mark.peers
+@pytest.mark.slow_because("a C++ compiler makes a program of templates")
+def test_rltools_updates_its_actor_once_in_so_many_steps(monkeypatch, tmp_path):
+    """And only then, from the end of the warm-up on. Without MKL, which does not bear PyTorch in its process."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    rltools = pytest.importorskip("rltools")
+    if not any(map(shutil.which, ("g++", "clang++"))):
+        pytest.skip("no C++ compiler")
+    monkeypatch.setattr(off_policy_peers, "WARM_UPDATES", 2)
+    said, compiled = [], rltools.SAC
+
+    def watched(*arguments, **options):
+        training = compiled(*arguments, **options, enable_blas=False)
+        obs = np.linspace(-1.0, 1.0, 17, dtype=np.float32)
+
+        class State(training.State):
+            def step(self):
+                super().step()
+                said.append(self.action(obs))
+
+        return types.SimpleNamespace(State=State)
+
+    monkeypatch.setattr(rltools, "SAC", watched)
+    small = SACSettings((8, 8), batch_size=32, learning_starts=64, capacity=1_000)
+    found = off_policy_peers.rltools(small.as_dict(), 0.0)
+    changed = [i for i in range(1, len(said)) if (said[i] != said[i - 1]).any()]
+    assert changed == [64, 80, 96], "two warm, one measured"
+    assert np.isfinite(said).all()
+    assert (len(said), found["steps"]) == (64 + 3 * 16, 16)
+
+
+@pytest.mark.peers
+def test_rltools_without_a_compiler_says_so_in_a_line(monkeypatch, tmp_path):
+    pytest.importorskip("rltools")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("RL_TOOLS_COMPILER", raising=False)
+    budget = off_policy.OffPolicyBudget(0.0)
+    assert "No C++ compiler found" in off_policy.contenders("64-64", budget)[-1].row(100.0).note
 
 
 @pytest.mark.full("whole way")
