@@ -1,5 +1,7 @@
 """`explain` tells what the compiler did, and `doctor` for whom."""
 
+import gc
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,6 +9,9 @@ import pytest
 
 import kousoku as ks
 from kousoku.cli import main
+from kousoku.compiler import kernel_memory
+from kousoku.compiler.llvm.build import build
+from kousoku.compiler.runtime import kernels
 from kousoku.core.errors import ConfigError
 
 
@@ -37,6 +42,20 @@ def test_it_counts_what_is_left_and_where_it_lies():
     assert "define void @" in explanation.optimised_ir
     assert "kousoku_kernel" in explanation.assembly
     assert str(explanation).startswith("walk: one kernel\n")
+
+
+def test_the_memory_of_a_programs_largest_kernel_is_known_from_its_code(monkeypatch, tmp_path):
+    """Whoever made the code: what is kept on disk tells it, too."""
+    monkeypatch.setenv("KOUSOKU_COMPILATION_CACHE", str(tmp_path))
+    lanes = jax.tree.map(lambda x: jnp.stack([x] * 8), ARGS)
+    told = ks.kernel(walk).explain(*ARGS, lanes=8).buffer_bytes
+    assert kernel_memory(jax.jit(lambda x: x + 1).lower(1.0)) == 0
+    for _ in range(2):
+        both = jax.jit(lambda *args: (jax.vmap(ks.kernel(walk))(*args), ks.kernel(jnp.tan)(1.0)))
+        assert kernel_memory(both.lower(*lanes)) == told > 400 * 8
+        jax.clear_caches()
+        gc.collect()
+        monkeypatch.setattr(kernels, "build", lambda key, text, *rest: build(key, pytest.fail, *rest))
 
 
 def test_what_is_folded_is_not_counted():

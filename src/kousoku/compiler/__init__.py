@@ -18,6 +18,7 @@ _HOMES = {
     "host_kernel": ("HostFunction", "HostKernel", "address", "host_may_call"),
     "llvm.target": ("host",),
     "primitive.any_lane": ("any_lane",),
+    "primitive.called_kernels": ("kernel_memory",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from .host_kernel import host_may_call as host_may_call
     from .llvm.target import host as host
     from .primitive.any_lane import any_lane as any_lane
+    from .primitive.called_kernels import kernel_memory as kernel_memory
 
 
 def __getattr__(name: str) -> Any:

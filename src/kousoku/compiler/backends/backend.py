@@ -52,6 +52,10 @@ class KernelRegistry(Protocol):
         """Gives a kernel its machine code, which calls wait for; returns what keeps the code in memory."""
         ...
 
+    def memory(self, code: Any) -> int:
+        """Returns the bytes of a kernel's buffers for one gang, from what `load` returned."""
+        ...
+
     def host_call(self, record: Any) -> Callable[[int, int, int], None] | None:
         """Returns what calls a kernel that has its code from the host, past XLA, with all that XLA would see to.
 

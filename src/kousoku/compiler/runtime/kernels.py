@@ -49,6 +49,14 @@ class CompiledKernel:
         self.checked.set()
         self._settled.set()
 
+    def memory(self) -> int:
+        """Returns the bytes of its buffers for one gang, which it takes while it runs; 0 if it never will.
+
+        Code that is not there yet is waited for.
+        """
+        self._settled.wait()
+        return sum(map(self._registry.memory, self._code))
+
     def host_call(self) -> Callable[[int, int, int], None] | None:
         """Returns what calls it from the host, past XLA, while this object lives; see `KernelRegistry.host_call`.
 
@@ -146,6 +154,12 @@ class KernelSpec:
                 return self.backend.emit_module(graph, self.lanes, *settings).text
 
         return build(self.key, text, self.target, checked)
+
+
+def memory_of(number: int) -> int:
+    """Returns the bytes that one gang of a kernel takes while it runs; 0 for a number that no kernel has."""
+    found = _alive.get(number)
+    return 0 if found is None else found.memory()
 
 
 _alive: weakref.WeakValueDictionary[int, CompiledKernel] = weakref.WeakValueDictionary()

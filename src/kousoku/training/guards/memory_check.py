@@ -47,15 +47,16 @@ def check_memory(agent: Agent, envs: PointEnvs, members: int, recording: Recordi
         raise ConfigError("seeds x sweep", plural(members, "agent"), f"they need {need}; use at most {fits}")
 
 
-def check_program(agent: Agent, compiled: Any, devices: Collection[Any]) -> None:
+def check_program(agent: Agent, compiled: Any, beside: int, devices: Collection[Any]) -> None:
     """Refuses a compiled program for which memory has no room: its arrays, and all that it computes from them.
 
-    It is what XLA has planned, with the activations of networks, which `check_memory` does not know of. What kernels
-    take while they run is not in it.
+    It is what XLA has planned and what a kernel takes beside it, with the activations of networks, which `check_memory`
+    does not know of.
 
     Args:
         agent: what is trained.
         compiled: the program, a `jax.stages.Compiled`.
+        beside: bytes that its kernels take while they run.
         devices: that it runs on, each of them with its share.
 
     Raises:
@@ -64,7 +65,8 @@ def check_program(agent: Agent, compiled: Any, devices: Collection[Any]) -> None
     plan = compiled.memory_analysis()
     if plan is None:
         return
-    need = plan.argument_size_in_bytes + plan.temp_size_in_bytes + plan.output_size_in_bytes - plan.alias_size_in_bytes
+    arrays = plan.argument_size_in_bytes + plan.output_size_in_bytes - plan.alias_size_in_bytes
+    need = arrays + plan.temp_size_in_bytes + beside
     room, total = _room(devices)
     if need > room:
         fix = "use smaller minibatches, fewer environments or agents, or a smaller network"

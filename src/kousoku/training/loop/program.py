@@ -17,7 +17,7 @@ from jaxtyping import Array, Int, PRNGKeyArray
 from ...collectors.env_kernel import EnvStructure, env_kernel
 from ...collectors.slot import advance_clipped
 from ...collectors.streams import epoch_keys
-from ...compiler import backends, kernels_are_on
+from ...compiler import backends, kernel_memory, kernels_are_on
 from ...core.collector import TrainState, largest_divisor
 from ...core.ours import is_ours
 from ...ops.trees import to_device
@@ -141,7 +141,8 @@ class CompiledLoop(TrainLoop):
     def compile(self, state: TrainState) -> None:
         agent, devices = self.program.agent, jax.tree.leaves(state)[0].sharding.addressable_devices
         if not is_far_from_full(agent, state.agent, self._env, devices):
-            check_program(agent, self.lower(state).compile(), devices)
+            lowered = self.lower(state)
+            check_program(agent, lowered.compile(), kernel_memory(lowered), devices)
 
     def run(self, state: TrainState, at: int, until: int) -> tuple[TrainState, int]:
         """Advances by as many whole iterations as reach `until`, or as one call should make."""

@@ -27,6 +27,8 @@ from .transposition import buffer_to_lanes, lanes_to_buffer
 
 SHUFFLED = 8
 NAME = "kousoku_kernel"
+MEMORY = "kousoku_kernel_memory"
+"""A number of 64 bits beside a kernel's code: the bytes of its buffers, which code that was kept has forgotten."""
 
 
 def emit_module(
@@ -56,7 +58,8 @@ def emit_module(
     function = [header, "entry:", *buffers, *body, *release, "  ret void", "}"]
     beside = [line for lines in k.b.functions.values() for line in lines]
     attributes = [f"attributes #0 = {{ noinline {target.attributes()} }}"] if beside else []
-    text = "\n".join([*k.b.globals.values(), *k.b.declarations.values(), *beside, *function, *attributes, ""])
+    memory = f"@{MEMORY} = constant i64 {k.memory.bytes}"
+    text = "\n".join([memory, *k.b.globals.values(), *k.b.declarations.values(), *beside, *function, *attributes, ""])
     return KernelModule(text, lanes, k.memory.bytes)
 
 

@@ -18,7 +18,7 @@ import jax.ffi
 from ...llvm.build import build_own
 from ...llvm.compile import LoadedCode
 from ...llvm.target import host
-from .entry import NAME
+from .entry import MEMORY, NAME
 from .host_call import host_caller
 
 PLATFORM = "cpu"
@@ -78,9 +78,13 @@ class KernelTable:
 
     def load(self, record: KernelRecord, code: bytes) -> LoadedCode:
         """Gives a kernel its machine code, which calls wait for; returns what keeps the code in memory."""
-        loaded = LoadedCode(code, [NAME], {"kousoku_yield": _address("sched_yield")})
+        loaded = LoadedCode(code, [NAME, MEMORY], {"kousoku_yield": _address("sched_yield")})
         record.function = loaded.address(NAME)
         return loaded
+
+    def memory(self, code: LoadedCode) -> int:
+        """Returns the bytes of a kernel's buffers for one gang, from what `load` returned."""
+        return ctypes.c_int64.from_address(code.address(MEMORY)).value
 
     def host_call(self, record: KernelRecord) -> Callable[[int, int, int], None] | None:
         """Returns what calls a kernel that has its code from the host, past XLA; see `KernelRegistry`."""
