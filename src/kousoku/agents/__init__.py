@@ -47,6 +47,7 @@ AGENTS.register("openai_es", f"{_EVOLUTION}.openai_es:OpenAIES")
 AGENTS.register("pgpe", f"{_EVOLUTION}.pgpe:PGPE")
 AGENTS.register("sep_cma_es", f"{_EVOLUTION}.sep_cma_es:SepCMAES")
 AGENTS.register("evosax", f"{_EVOLUTION}.evosax:Evosax")
+AGENTS.require("evosax", "evosax")
 
 for _id, _summary in {
     "bandit_epsilon_greedy": "Epsilon-greedy action selection on a bandit.",

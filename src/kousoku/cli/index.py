@@ -16,8 +16,6 @@ from ..core.ours import is_ours
 from ..envs import ENVS
 
 FILE = Path(__file__).with_name("index.json")
-ELSEWHERE = ("evosax",)
-"""Agents that fit where their library is installed; they are tried every time."""
 
 
 class Row(NamedTuple):
@@ -39,7 +37,7 @@ def row(id: str) -> Row:
 
 
 def agents(kinds: str, id: str) -> list[str]:
-    """Returns the agents that learn in environments of such spaces; an agent of the user's is tried.
+    """Returns the agents that learn in environments of such spaces; one of the user's, or of another library, is tried.
 
     Args:
         kinds: of the spaces.
@@ -49,7 +47,8 @@ def agents(kinds: str, id: str) -> list[str]:
 
     index = _index()
     known, there = set(index["agents"]), index["fits"].get(kinds)
-    tried = [agent for agent in AGENTS.ids() if there is None or agent not in known]
+    installed = [agent for agent in AGENTS.ids() if AGENTS.is_installed(agent)]
+    tried = [agent for agent in installed if there is None or agent not in known]
     made = spec(id) if tried else None
     found = {agent for agent in tried if made is not None and fits(agent, made)}
     return sorted(found.union(there or ()))
@@ -92,7 +91,7 @@ def computed() -> dict[str, Any]:
     specs = {id: spec(id) for id in ids}
     rows = {id: described(spec) for id, spec in specs.items()}
     first = {rows[id].kinds: spec for id, spec in reversed(specs.items()) if spec is not None}
-    ours = [id for id in AGENTS.ids() if is_ours(AGENTS.factory(id)) and id not in ELSEWHERE]
+    ours = [id for id in AGENTS.ids() if is_ours(AGENTS.factory(id)) and AGENTS.requirement(id) is None]
     fits = {kinds: [agent for agent in fitting_agents(first[kinds]) if agent in ours] for kinds in sorted(first)}
     return {"environments": rows, "agents": ours, "fits": fits}
 

@@ -82,15 +82,15 @@ class Registry:
         return [f"{prefix}:{id}" for id in _imported(f"{self._libraries[prefix].partition(':')[0]}:ids")()]
 
     def require(self, suite: str, module: str) -> None:
-        """Says that a suite, the ids 'suite/...', needs a module that need not be installed."""
+        """Says that a suite, the ids 'suite/...', or a single id needs a module that need not be installed."""
         self._requirements[suite] = module
 
     def requirement(self, id: str) -> str | None:
-        """Returns the module that the id's suite needs; None if it needs none."""
+        """Returns the module that the id, or its suite, needs; None if it needs none."""
         return self._requirements.get(id.partition("/")[0])
 
     def is_installed(self, id: str) -> bool:
-        """Returns whether the module that the id's suite needs is installed, if it needs one; nothing is imported."""
+        """Returns whether the module that the id, or its suite, needs is installed; nothing is imported."""
         module = self.requirement(id)
         return module is None or importlib.util.find_spec(module) is not None
 
