@@ -125,7 +125,12 @@ def test_the_help_of_view_says_where_the_film_of_a_run_goes():
 
 
 PLATFORMS = {
-    "cuda": ("list", 2, "", "kousoku: JAX_PLATFORMS: got 'cuda'; this machine has cpu: unset it, or set it to cpu\n"),
+    "cuda": (
+        "train q_learning GridWorld-v0",
+        2,
+        "",
+        "kousoku: JAX_PLATFORMS: got 'cuda'; this machine has cpu: unset it, or set it to cpu\n",
+    ),
     "nonsense": ("doctor", 1, "note:     JAX_PLATFORMS: got 'nonsense'; this machine has cpu: unset it", ""),
 }
 
@@ -134,7 +139,7 @@ PLATFORMS = {
 @pytest.mark.parametrize("name", PLATFORMS)
 def test_platforms_that_this_machine_has_not_are_one_line(name):
     command, status, out, err = PLATFORMS[name]
-    words, environment = [sys.executable, "-m", "kousoku", command], {**os.environ, "JAX_PLATFORMS": name}
+    words, environment = [sys.executable, "-m", "kousoku", *command.split()], {**os.environ, "JAX_PLATFORMS": name}
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (status, err)
     assert out in done.stdout
