@@ -243,7 +243,6 @@ class FromHalves(Usual):
             Alone,
             r"Alone.update: got 'Alone.update\(state, data, key\)'; use a function of \(state, data, key, \*, axis\)",
         ),
-        (Renames, r"metrics: got 'loss\d+'; the first update had loss\d+; their names may not change"),
         (Speaks, r"Speaks.act: got .*extras with itself, 'text'.*; use arrays"),
         (OneError, r"OneError.update_with_errors's errors: got float32\[\]; give one number of each sample, \[8\]"),
         (NoErrors, r"NoErrors.update_with_errors's errors: got None; give one number of each sample, \[8\]"),
@@ -280,6 +279,15 @@ class FromHalves(Usual):
 def test_a_mistake_in_an_agent_is_one_line(kind, told):
     with pytest.raises(ConfigError, match=rf"^{told}"):
         ks.train(kind(), GRID, steps=100, **QUIET)
+
+
+def test_the_names_of_metrics_may_not_change():
+    """An update is traced once for one agent, and again for devices that share agents."""
+    run = ks.train(Renames(), GRID, steps=100, **QUIET)
+    assert len([name for name in run.curves if name.startswith("loss")]) == 1
+    told = r"^metrics: got 'loss\d+'; the first update had loss\d+; their names may not change"
+    with pytest.raises(ConfigError, match=told):
+        ks.train(Renames(), GRID, steps=100, seeds=2, devices=2, **QUIET)
 
 
 def test_an_update_of_one_step_needs_no_axis():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import equinox as eqx
 import jax
@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, PRNGKeyArray, PyTree
 from ...collectors.env_kernel import EnvStructure, partition_env
 from ...collectors.slot import kernel_slots, plain_slots
 from ...collectors.streams import agent_key
-from ...compiler import on_arrays
+from ...compiler import kernels_are_on, on_arrays
 from ...core.agent import Agent
 from ...core.collector import SlotFunctions, Steps, TrainState
 from ...core.collector_check import begun, collected, learned
@@ -88,7 +88,7 @@ def _first_iteration(
     state = begin(agent, env, slots, key, ())
     keys = collector.keys(key, jnp.int32(0), collector.num_envs, None)
     after, data, steps = collected(collector, state, collector.collect(agent, slots, state, keys, None))
-    _, metrics, updates = learned(collector, after, collector.learn(agent, after, data, keys, None))
+    _, metrics, updates = learned(collector, after, _learn(agent, after, data, keys, None, kernels_are_on()))
     of_steps, of_metrics = jax.eval_shape(lambda: (steps, metrics))
     each_is_an_update = collector.iteration_steps == 1 and updates is None
     sums = zero_sums(recording, env, of_steps, of_metrics, each_is_an_update)
@@ -134,6 +134,20 @@ def adopted(agent: Agent, fresh: Any, trained: Any) -> Any:
     return jax.tree.unflatten(jax.tree.structure(fresh), jax.tree.leaves(agent.adopt(fresh, trained)))
 
 
+@partial(cast(Any, eqx.filter_jit), inline=True)
+def _learn(agent: Agent, state: TrainState, data: Any, keys: Any, axis: str | None, kernels: bool) -> Any:
+    """Calls the collector's `learn`: traced once, for the shapes of the first iteration and for the program.
+
+    Args:
+        agent, state, data, keys, axis: as `Collector.learn` takes them, without metrics, whose sums are not known at
+            first.
+        kernels: whether kernels are on, which what is traced depends on.
+    """
+    del kernels
+    made = agent.learns_from.learn(agent, state, data, keys, axis)
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf, made)
+
+
 def block_ended(state: TrainState, ends: Bool[Array, ""] | None = None) -> TrainState:
     """Returns the state with a block's metrics added to those before it, if the block `ends`; None if so."""
     return dataclasses.replace(state, metrics=end_block(state.metrics, ends))
@@ -151,7 +165,8 @@ def iterate(agent: Agent, slots: SlotFunctions, state: TrainState, keys: Any, ax
     """
     collector = agent.learns_from
     acted, data, steps = collector.collect(agent, slots, state, keys, axis)
-    after, metrics, updates = collector.learn(agent, acted, data, keys, axis)
+    alone = dataclasses.replace(acted, metrics=())
+    after, metrics, updates = _learn(agent, alone, data, keys, axis, kernels_are_on())
     shared = axis if collector.rounds_over_devices else None
     record = partial(add_iteration, axis=shared)
     if shared is not None:  # in a kernel, devices wait for each other for a microsecond, and not for a hundred
