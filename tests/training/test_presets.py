@@ -5,7 +5,6 @@ import pytest
 from fresh_process import check_refusals
 
 import kousoku as ks
-from kousoku.agents.evolution.strategy import EvolutionStrategy
 from kousoku.training.loop.make_loop import check_length
 from kousoku.training.presets import Preset, presets
 
@@ -17,7 +16,7 @@ def test_a_preset_builds_an_agent_for_its_environment(agent_id, env_id):
     if not env_id.startswith("dm_control/"):  # which are of models that a package has
         spec = ks.make(env_id).spec
         state = jax.eval_shape(lambda key: agent.init(spec, key), jax.random.key(0))
-        learned = state.policy if isinstance(agent, EvolutionStrategy) else state.network
+        (learned,) = (getattr(state, name) for name in ("policy", "network", "actor") if hasattr(state, name))
         assert jax.tree.leaves(learned)
     check_length(agent, chosen.steps)
     of_suite = env_id.startswith(("MinAtar/", "dm_control/"))
