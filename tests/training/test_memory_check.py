@@ -211,10 +211,13 @@ def test_activations_count_once_they_are_planned_and_the_folder_is_free_again(
     said = f"agent: got 'PPO'; training it needs about 0.0[0-9]+ GiB of {of}; use smaller minibatches, .*"
     assert re.fullmatch(said, str(refused.value))
     assert not list((tmp_path / "run").iterdir())
-    monkeypatch.undo()
+
+
+def test_the_time_in_which_a_program_is_planned_is_a_runs(monkeypatch, tmp_path):
     monkeypatch.setattr(program, "is_far_from_full", lambda *_: False)
     monkeypatch.setattr(program, "check_program", lambda *_: time.sleep(0.5))
-    ks.train(agent, "CartPole-v1", steps=8192, out=tmp_path / "run", progress=False, devices=devices, eval_episodes=0)
+    (tmp_path / "run").mkdir()  # as a refused run leaves it
+    ks.train("q_learning", "GridWorld-v0", steps=100, out=tmp_path / "run", progress=False, eval_episodes=0)
     facts = ks.load(tmp_path / "run").record.facts
     assert min(facts["seconds"], facts["first_block_seconds"]) >= 0.5
 
