@@ -281,6 +281,41 @@ def test_a_mistake_in_an_agent_is_one_line(kind, told):
         ks.train(kind(), GRID, steps=100, **QUIET)
 
 
+class DecidesByNumPy(Usual):
+    """Whose fields are values of NumPy's, which are known while it is traced."""
+
+    learns: Any = np.bool_(True)
+    how: Any = np.str_("max")
+
+    def update(self, state, data, key, *, axis=None):
+        number = {"max": 1.0, "min": 2.0}[self.how] if self.learns else 3.0
+        return state, {"loss": jnp.float32(number)}
+
+
+@pytest.mark.filterwarnings("ignore:A JAX array is being set as static")  # as equinox takes values of NumPy's for
+@pytest.mark.parametrize(
+    ("options", "number"), [({}, 1.0), ({"how": np.str_("min")}, 2.0), ({"learns": np.bool_(False)}, 3.0)]
+)
+def test_values_of_numpys_decide_what_python_does(options, number):
+    assert ks.train(DecidesByNumPy(**options), GRID, steps=50, **QUIET).curves["loss"][-1].tolist() == [number]
+
+
+def test_a_collector_may_hand_on_arrays_of_numpys():
+    class Numbered(ks.Online):
+        def collect(self, agent, slots, state, keys, axis):
+            state, data, steps = super().collect(agent, slots, state, keys, axis)
+            return state, (data, np.arange(3)), steps
+
+        def learn(self, agent, state, data, keys, axis):
+            assert data[1].tolist() == [0, 1, 2]
+            return super().learn(agent, state, data[0], keys, axis)
+
+    class Mine(Usual):
+        learns_from: ks.Online = Numbered()
+
+    assert ks.train(Mine(), GRID, steps=50, **QUIET).record.facts["steps"] == 50
+
+
 def test_the_names_of_metrics_may_not_change():
     """An update is traced once for one agent, and again for devices that share agents."""
     run = ks.train(Renames(), GRID, steps=100, **QUIET)

@@ -20,10 +20,13 @@ from ...core.agent import Agent
 from ...core.collector import SlotFunctions, Steps, TrainState
 from ...core.collector_check import begun, collected, learned
 from ...core.env import Env
+from ...core.env_leaves import has_hash
 from ...core.host import HostEnv
 from ...core.leaves import key_like
 from ..metrics.metric_sums import MetricSums, Recording, add_iteration, end_block, zero_sums
 from ..population import is_leaf_number
+
+NUMPY = np.ndarray | np.generic
 
 
 class Shapes(NamedTuple):
@@ -88,7 +91,7 @@ def _first_iteration(
     state = begin(agent, env, slots, key, ())
     keys = collector.keys(key, jnp.int32(0), collector.num_envs, None)
     after, data, steps = collected(collector, state, collector.collect(agent, slots, state, keys, None))
-    _, metrics, updates = learned(collector, after, _learn(agent, after, data, keys, None, kernels_are_on()))
+    _, metrics, updates = learned(collector, after, _learn(agent, after, data, keys, None))
     of_steps, of_metrics = jax.eval_shape(lambda: (steps, metrics))
     each_is_an_update = collector.iteration_steps == 1 and updates is None
     sums = zero_sums(recording, env, of_steps, of_metrics, each_is_an_update)
@@ -134,18 +137,28 @@ def adopted(agent: Agent, fresh: Any, trained: Any) -> Any:
     return jax.tree.unflatten(jax.tree.structure(fresh), jax.tree.leaves(agent.adopt(fresh, trained)))
 
 
-@partial(cast(Any, eqx.filter_jit), inline=True)
-def _learn(agent: Agent, state: TrainState, data: Any, keys: Any, axis: str | None, kernels: bool) -> Any:
+def _learn(agent: Agent, state: TrainState, data: Any, keys: Any, axis: str | None) -> Any:
     """Calls the collector's `learn`: traced once, for the shapes of the first iteration and for the program.
 
+    What has values of NumPy's, or no hash, is traced for each: these may decide what Python does.
+
     Args:
-        agent, state, data, keys, axis: as `Collector.learn` takes them, without metrics, whose sums are not known at
-            first.
-        kernels: whether kernels are on, which what is traced depends on.
+        agent, state, data, keys, axis: as `Collector.learn` takes them; the state without metrics, whose sums are not
+            known at first.
     """
+    leaves, structure = jax.tree.flatten((agent, state, data, keys))
+    known = (leaf for leaf in leaves if not isinstance(leaf, jax.Array))
+    if not has_hash(structure) or any(isinstance(leaf, NUMPY) or not has_hash(leaf) for leaf in known):
+        return agent.learns_from.learn(agent, state, data, keys, axis)
+    return _learn_traced_once(agent, state, data, keys, axis, kernels_are_on())
+
+
+@partial(cast(Any, eqx.filter_jit), inline=True)
+def _learn_traced_once(agent: Agent, state: TrainState, data: Any, keys: Any, axis: str | None, kernels: bool) -> Any:
+    """Calls the collector's `learn`; what is traced depends on whether kernels are on."""
     del kernels
     made = agent.learns_from.learn(agent, state, data, keys, axis)
-    return jax.tree.map(lambda leaf: jnp.asarray(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf, made)
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf) if isinstance(leaf, NUMPY) else leaf, made)
 
 
 def block_ended(state: TrainState, ends: Bool[Array, ""] | None = None) -> TrainState:
@@ -166,7 +179,7 @@ def iterate(agent: Agent, slots: SlotFunctions, state: TrainState, keys: Any, ax
     collector = agent.learns_from
     acted, data, steps = collector.collect(agent, slots, state, keys, axis)
     alone = dataclasses.replace(acted, metrics=())
-    after, metrics, updates = _learn(agent, alone, data, keys, axis, kernels_are_on())
+    after, metrics, updates = _learn(agent, alone, data, keys, axis)
     shared = axis if collector.rounds_over_devices else None
     record = partial(add_iteration, axis=shared)
     if shared is not None:  # in a kernel, devices wait for each other for a microsecond, and not for a hundred
