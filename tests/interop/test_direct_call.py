@@ -349,3 +349,17 @@ def test_numbers_of_the_environment_are_its_own():
         rewards.append(told.reward)
         assert direct_step(stepper) is not None
     assert (rewards[0] != rewards[1]).all()
+
+
+def test_the_variable_is_read_once_and_only_where_nothing_else_has_decided(monkeypatch):
+    monkeypatch.setenv("KOUSOKU_KERNEL", "junk")
+    with ks.use_kernels(True):
+        stepper = Stepper(ks.make("CartPole-v1"), 3, ResetRule.NEXT_STEP)
+        stepper.reset(range(3))
+        stepper.step(np.zeros(3, int))
+    with pytest.raises(ks.ConfigError, match="KOUSOKU_KERNEL: got 'junk'"):
+        stepper.step(np.zeros(3, int))
+    monkeypatch.setenv("KOUSOKU_KERNEL", "on")
+    stepper.step(np.zeros(3, int))
+    monkeypatch.setenv("KOUSOKU_KERNEL", "junk")
+    stepper.step(np.zeros(3, int))

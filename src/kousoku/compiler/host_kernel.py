@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from .backends import backend
-from .config import kernels_are_on
+from .config import kernels_are_on, on_by_default
 from .frontend.keys import physical
 from .ir import Origin
 from .runtime.kernels import CompiledKernel, compiled
@@ -122,7 +122,7 @@ def address(array: np.ndarray) -> int:
         return array.__array_interface__["data"][0]
 
 
-def host_may_call(by_default: bool | None = None) -> bool:
+def host_may_call(by_default: Callable[[], bool] = on_by_default) -> bool:
     """Returns whether kernels are on, and nothing that looks into JAX's programs is, such as its NaN checks.
 
     Args:

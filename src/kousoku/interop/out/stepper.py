@@ -78,7 +78,7 @@ class Stepper:
         self._programs = programs(structure, tree, reset_rule)
         self._slots: list[Any] | None = None
         self._direct: dict[tuple[SlotsProgram, int], DirectCall | None] = {}
-        self._lock, self._by_default = threading.Lock(), on_by_default()
+        self._lock, self._by_default = threading.Lock(), functools.cache(on_by_default)
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
