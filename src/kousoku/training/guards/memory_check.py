@@ -50,13 +50,13 @@ def check_memory(agent: Agent, envs: PointEnvs, members: int, recording: Recordi
 def check_program(agent: Agent, compiled: Any, beside: int, devices: Collection[Any]) -> None:
     """Refuses a compiled program for which memory has no room: its arrays, and all that it computes from them.
 
-    It is what XLA has planned and what a kernel takes beside it, with the activations of networks, which `check_memory`
-    does not know of.
+    It is what XLA has planned and what a gang of a kernel takes beside it, with the activations of networks, which
+    `check_memory` does not know of.
 
     Args:
         agent: what is trained.
         compiled: the program, a `jax.stages.Compiled`.
-        beside: bytes that its kernels take while they run.
+        beside: bytes that a gang of its kernels takes while it runs.
         devices: that it runs on, each of them with its share.
 
     Raises:
