@@ -17,7 +17,7 @@ from .uncached import uncached
 
 PACKAGES = {
     "sb3_contrib": "sb3-contrib", "stable_baselines3": "stable-baselines3", "sbx": "sbx-rl", "evosax": "evosax",
-    "gymnax": "gymnax six", "brax": "brax", "envpool": "envpool", "rltools": "rltools mkl mkl-include",
+    "gymnax": "gymnax six", "brax": "brax", "envpool": "envpool", "rltools": "rltools",
 }  # fmt: skip
 """What `pip install` calls the modules that contenders need."""
 

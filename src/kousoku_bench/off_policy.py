@@ -114,6 +114,7 @@ def _stable(name: str, settings: SACSettings, budget: OffPolicyBudget) -> Conten
 
 def _rltools(settings: SACSettings, budget: OffPolicyBudget) -> Contender:
     known, missing = {"agents": 1, "environments": 1}, not_installed(("rltools",))
-    note = "MKL, one thread" if len(installed(MKL)) == len(MKL) else f"without MKL: pip install {' '.join(MKL)}"
+    without = f"without MKL, which x86-64 has: pip install {' '.join(MKL)}"
+    note = "MKL, one thread" if len(installed(MKL)) == len(MKL) else without
     arguments = settings.as_dict(), budget.seconds
     return Contender("RLtools", "off_policy_peers", "rltools", arguments, known, note, missing)
