@@ -118,7 +118,7 @@ def test_bits_are_those_of_xlas_programs(name, slots, rule):
     expect_same(direct.state(slots - 1), program.state(slots - 1))
 
 
-@pytest.mark.parametrize("few", [0, 1 << 14], ids=["many", "few"])
+@pytest.mark.parametrize("few", [0, direct_call.FEW_BYTES], ids=["many", "few"])
 def test_what_it_tells_is_the_callers_however_much_it_is(few, monkeypatch):
     """Few results are copied, and many are written to new arrays: neither is written to again."""
     monkeypatch.setattr(direct_call, "FEW_BYTES", few)

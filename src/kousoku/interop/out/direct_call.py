@@ -16,8 +16,11 @@ LONG_CALL = 120_000
 """Nanoseconds of a call from which on XLA's threads, which have to be woken, are faster."""
 LONG_CALLS = 3
 """Such calls in a row, after which it is left to them."""
-FEW_BYTES = 1 << 14
-"""Bytes of results up to which to copy them takes less time than to tell the kernel where new arrays lie."""
+FEW_BYTES = 1 << 16
+"""Bytes of results up to which to copy them takes less time than to tell the kernel where new arrays lie.
+
+A step of 64 and of 2,048 CartPoles takes 1.5 and 0.9 us less so; one of 4,096, with 94,208 bytes, takes as long.
+"""
 
 
 class DirectCall:
