@@ -26,8 +26,6 @@ from ...core.leaves import key_like
 from ..metrics.metric_sums import MetricSums, Recording, add_iteration, end_block, zero_sums
 from ..population import is_leaf_number
 
-NUMPY = np.ndarray | np.generic
-
 
 class Shapes(NamedTuple):
     """The shapes of what one member begins with and first collects.
@@ -148,7 +146,7 @@ def _learn(agent: Agent, state: TrainState, data: Any, keys: Any, axis: str | No
     """
     leaves, structure = jax.tree.flatten((agent, state, data, keys))
     known = (leaf for leaf in leaves if not isinstance(leaf, jax.Array))
-    if not has_hash(structure) or any(isinstance(leaf, NUMPY) or not has_hash(leaf) for leaf in known):
+    if not has_hash(structure) or any(eqx.is_array(leaf) or not has_hash(leaf) for leaf in known):
         return agent.learns_from.learn(agent, state, data, keys, axis)
     return _learn_traced_once(agent, state, data, keys, axis, kernels_are_on())
 
@@ -157,8 +155,7 @@ def _learn(agent: Agent, state: TrainState, data: Any, keys: Any, axis: str | No
 def _learn_traced_once(agent: Agent, state: TrainState, data: Any, keys: Any, axis: str | None, kernels: bool) -> Any:
     """Calls the collector's `learn`; what is traced depends on whether kernels are on."""
     del kernels
-    made = agent.learns_from.learn(agent, state, data, keys, axis)
-    return jax.tree.map(lambda leaf: jnp.asarray(leaf) if isinstance(leaf, NUMPY) else leaf, made)
+    return agent.learns_from.learn(agent, state, data, keys, axis)
 
 
 def block_ended(state: TrainState, ends: Bool[Array, ""] | None = None) -> TrainState:
