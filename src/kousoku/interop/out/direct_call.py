@@ -19,7 +19,7 @@ LONG_CALLS = 3
 FEW_BYTES = 1 << 16
 """Bytes of results up to which to copy them takes less time than to tell the kernel where new arrays lie.
 
-A step of 64 and of 2,048 CartPoles takes 1.5 and 0.9 us less so; one of 4,096, with 94,208 bytes, takes as long.
+A step of 64 and of 2,048 CartPoles takes 1.5 and 0.9 µs less so; one of 4,096, with 94,208 bytes, takes as long.
 """
 
 
