@@ -11,7 +11,7 @@ from own_envs import OWN_ENVS
 
 import kousoku as ks
 from kousoku.agents import list_agents
-from kousoku.compiler import cost, decide
+from kousoku.compiler import cost, decide, on_arrays
 from kousoku.compiler.backends import BACKENDS
 from kousoku.compiler.runtime.kernels import GRAIN_NANOSECONDS, KernelSpec
 from kousoku.compiler.tracing.trace import trace_like
@@ -34,10 +34,10 @@ BANDITS = [name for name in list_agents() if name.startswith("bandit")]
 BANDIT_ENVS = [name for name in ks.list_envs() if "Bandit" in name]
 
 
-def whole_run(agent: str, env: str):
+def whole_run(agent: str, env: str, **options):
     """Every step of one agent, as training would give it to a kernel, and its arguments' shapes."""
     config = TrainConfig(steps=100, seeds=2)
-    population = make_population(ks.make_agent(agent), point_envs(ks.make(env), {}, config), config)
+    population = make_population(ks.make_agent(agent, **options), point_envs(ks.make(env), {}, config), config)
     loop = program.CompiledLoop(population, Recording(), 1, 100)
     members = loop.members
     state = jax.eval_shape(lambda members: program._start(loop.program, members, loop._sums, None), members)
@@ -180,6 +180,19 @@ def test_a_dqn_is_not(lanes):
     assert "products of matrices" in decision.reason
 
 
+@pytest.mark.by_default("sac-InvertedPendulum-v5")
+@pytest.mark.parametrize(
+    ("agent", "env"),
+    [("sac", "Pendulum-v1"), ("sac", "InvertedPendulum-v5"), ("td3", "Hopper-v5"), ("dqn", "CartPole-v1")],
+)
+def test_networks_that_learn_at_each_step_of_one_environment_are_not(agent, env):
+    """However long the step of the environment is: that is a kernel in either case."""
+    function, args = whole_run(agent, env, num_envs=1, update_ratio=1, batch_size=256)
+    decision = decide(function, *args, lanes=1)
+    assert not decision.take
+    assert "products of matrices" in decision.reason
+
+
 def _called(made):
     function, args = made
     return function, *args
@@ -227,3 +240,17 @@ def test_work_is_counted():
     assert work.products == ((16, 5 * 16),)
     assert work.moved == 200
     assert 5 * 8 + 8 <= work.elements <= 5 * 8 + 30
+
+
+def test_kernels_within_are_counted_as_calls_and_those_along_arrays_by_what_they_do():
+    """The first run as kernels in XLA's program, too; the others have vectors of their own there, as XLA's have."""
+    x, w = jnp.ones(64), jnp.ones((64, 64))
+
+    def inner(x, w):
+        return jnp.tanh(x @ w)
+
+    as_calls = cost.work_of(jax.make_jaxpr(ks.kernel(inner))(x, w))
+    assert (as_calls.products, as_calls.elements, as_calls.operations) == ((), 0, 1)
+    assert as_calls.passed_on == as_calls.moved == 64 + 64 * 64 + 64
+    as_arrays = cost.work_of(jax.make_jaxpr(on_arrays(inner))(x, w))
+    assert as_arrays == cost.work_of(jax.make_jaxpr(inner)(x, w))

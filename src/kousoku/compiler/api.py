@@ -14,7 +14,7 @@ import jax
 from ..core.errors import ConfigError, check_count, check_flag
 from .backends import backend, current
 from .config import kernels_are_on
-from .cost import Decision, weigh
+from .cost import Decision, weigh, weigh_work
 from .explain import Explanation, explain, plain
 from .fallback import reason_of, warn_once, why_not_here
 from .host_kernel import LONGEST_CALL, HostKernel, host_kernel, host_may_call
@@ -304,6 +304,9 @@ def decide(
     if why_not is not None:
         return Decision(False, why_not)
     traced = trace_like(function, "", *args)
+    decision = weigh_work(traced.jaxpr, lanes)
+    if not decision.take:
+        return decision
     try:
         interface = traced.summary.interface
     except Exception as error:

@@ -67,12 +67,14 @@ class Work:
         elements: results of all other operations.
         operations: how many operations run, however large.
         moved: elements of large arrays that come in or go out.
+        passed_on: elements of large arrays that kernels within take or make, where XLA's program calls these.
     """
 
     products: tuple[tuple[int, float], ...] = ()
     elements: float = 0.0
     operations: float = 0.0
     moved: float = 0.0
+    passed_on: float = 0.0
 
     @property
     def multiply_adds(self) -> float:
@@ -91,7 +93,7 @@ class Work:
     def xla_ns(self, lanes: int) -> float:
         """Estimates the nanoseconds of a call as XLA's program over all lanes."""
         each = XLA_MULTIPLY_ADD * self.multiply_adds + XLA_ELEMENT * self.elements
-        return lanes * each + XLA_OPERATION * self.operations
+        return lanes * (each + KERNEL_COPY * self.passed_on) + XLA_OPERATION * self.operations
 
 
 def weigh(
@@ -108,7 +110,19 @@ def weigh(
         varying: which inputs have an axis of lanes; None for all. Those that all lanes share are read where they lie.
         interface: what of the inputs and results its kernel has; None for all.
     """
-    work = work_of(closed, varying, interface)
+    return _compared(work_of(closed, varying, interface), lanes)
+
+
+def weigh_work(closed: Any, lanes: int | None = None) -> Decision:
+    """Decides as `weigh`, as if no array came into the kernel or went out of it: what it says no to is not worth one.
+
+    That is known of a jaxpr alone; what comes in and goes out only of the kernel's whole code.
+    """
+    return _compared(replace(work_of(closed), moved=0.0), lanes)
+
+
+def _compared(work: Work, lanes: int | None) -> Decision:
+    """Decides by estimates of both times."""
     count = LANES if lanes is None else lanes
     kernel, xla = work.kernel_ns(count), work.xla_ns(count)
     assumed = f"{count} lanes" + (" (assumed)" if lanes is None else "")
@@ -148,17 +162,24 @@ def work_of(closed: Any, varying: Sequence[bool] | None = None, interface: Inter
     """Counts the work of a closed jaxpr, those within included; arguments as of `weigh`."""
     jaxpr = opened(closed)
     products: dict[int, float] = {}
-    elements = operations = 0.0
+    elements = operations = passed_on = 0.0
     for eqn, times in _operations(jaxpr, 1.0):
         multiply_adds = _multiply_adds(eqn)
-        if multiply_adds:
+        if eqn.primitive.name == "kousoku_kernel":
+            passed_on += times * _large([*eqn.invars, *eqn.outvars])
+            operations += times
+        elif multiply_adds:
             larger = max(_size(v.aval) for v in eqn.invars)
             products[larger] = products.get(larger, 0.0) + times * multiply_adds
         elif eqn.primitive.name not in MOVES:
             elements += times * _elements(eqn)
             operations += times
-    moved = sum(size for v in _ends(jaxpr, varying, interface) if (size := _size(v.aval)) > IN_REGISTERS)
-    return Work(tuple(products.items()), elements, operations, float(moved))
+    return Work(tuple(products.items()), elements, operations, _large(_ends(jaxpr, varying, interface)), passed_on)
+
+
+def _large(variables: Sequence[Any]) -> float:
+    """Returns how many elements large arrays have in all."""
+    return float(sum(size for v in variables if (size := _size(v.aval)) > IN_REGISTERS))
 
 
 def _ends(jaxpr: Any, varying: Sequence[bool] | None, interface: Interface | None) -> list[Any]:
@@ -171,7 +192,10 @@ def _ends(jaxpr: Any, varying: Sequence[bool] | None, interface: Interface | Non
 
 
 def _operations(jaxpr: Any, times: float) -> Iterator[tuple[Any, float]]:
-    """Yields the operations that are no calls, and how often each runs; of a `cond` all branches, as over lanes."""
+    """Yields the operations that are no calls, and how often each runs; of a `cond` all branches, as over lanes.
+
+    A kernel over lanes is one of them, for it is one in XLA's program, too: what is in it takes as long in either.
+    """
     for eqn in jaxpr.eqns:
         name, params = eqn.primitive.name, eqn.params
         call = called(eqn, eqn.invars)
@@ -185,7 +209,7 @@ def _operations(jaxpr: Any, times: float) -> Iterator[tuple[Any, float]]:
             yield from _operations(opened(params["body_jaxpr"]), times * STEPS)
         elif name == "scan":
             yield from _operations(opened(params["jaxpr"]), times * params["length"])
-        elif name == "kousoku_kernel":
+        elif name == "kousoku_kernel" and params["kernel"].arrays:
             inside = params["kernel"].batched_jaxpr(params["lanes"], params["batched"])
             yield from _operations(opened(inside), times)
         else:

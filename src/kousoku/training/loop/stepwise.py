@@ -16,6 +16,7 @@ from ...core.collector import SlotFunctions, TrainState
 from ...core.env import Env
 from ..metrics.wide_sums import BLOCK
 from ..population import MemberNumbers, Members, first, member_of
+from . import grouped
 from .iteration import block_ended, iterate
 from .split_randomness import split_by_key
 
@@ -28,7 +29,8 @@ def advance(
     """Advances the members on one device: one kernel where that is possible and worth it, else XLA's loop.
 
     An agent with networks is not worth it (see `compiler.cost`): their matrix products are left to XLA then, and the
-    environment's steps are a kernel of their own.
+    environment's steps are a kernel of their own. If it has slots, even a single one, its members are grouped as those
+    whose iterations are longer.
 
     Args:
         program: a `TrainProgram`.
@@ -42,6 +44,8 @@ def advance(
     if take and members.count > FEW_MEMBERS:
         every = jax.vmap(kernel(whole, donate_argnums=3), in_axes=in_axes)
         return every(members.numbers, members.env_arrays, members.keys, state, done, steps)
+    if not take and program.agent.learns_from.batched:
+        return grouped.advance(program, members, state, done, steps)
     slots_of = kernel_slots if not take and compiles(whole, *alone) else plain_slots
     return _batches(program, members, state, done, steps, slots_of)
 
@@ -55,9 +59,9 @@ def _member(
     done: Int[Array, ""],
     steps: Int[Array, ""],
 ) -> TrainState:
-    """Takes all steps of one member."""
+    """Takes all steps of one member. Those of its environment count as a kernel in either case, see `compiler.cost`."""
     agent, env = member_of(program, numbers, env_arrays)
-    collector, slots = agent.learns_from, plain_slots(env)
+    collector, slots = agent.learns_from, kernel_slots(env)
 
     def step(number: Int[Array, ""], state: TrainState) -> TrainState:
         return iterate(agent, slots, state, collector.keys(key, number, 1, None))
