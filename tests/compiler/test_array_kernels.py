@@ -86,6 +86,20 @@ def test_reductions_of_every_axis(shape):
     assert_close(arrays(reduced, x), jax.jit(reduced)(x), 2e-5)
 
 
+@pytest.mark.parametrize("axes", [0, 1, 2, (0, 1), (0, 2), (1, 2), None], ids=str)
+def test_large_arrays_made_of_little_are_kept_nowhere(axes):
+    """They are computed again for each that reads them, and as they are summed up."""
+    x, y = normal(12, 301), normal(12, 401)
+
+    def pairs(x, y):
+        error = y[:, None, :] - x[:, :, None]
+        weight = jnp.where(error < 0, 0.7, 0.3)
+        return (weight * error**2).sum(axes), (weight * jnp.clip(error, -1, 1)).max(axes), weight.sum(axes)
+
+    assert_close(arrays(pairs, x, y), jax.jit(pairs)(x, y), 1e-4)  # sums of a million numbers
+    assert on_arrays(pairs).explain(x, y).buffer_bytes < 4 * 12 * 301 * 401 / 2
+
+
 def test_slices_of_products_and_products_and_a_row():
     """Of which only the slice is computed, and which begin with the row; others use some of them whole."""
 

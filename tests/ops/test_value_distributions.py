@@ -88,6 +88,25 @@ def test_the_quantile_loss_is_equation_10():
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
+def test_the_quantile_loss_is_derived_by_all_that_it_is_made_of():
+    """As central differences are, at errors that lie away from 0 and from the delta."""
+    theta, samples, delta = np.array([-1.5, -0.2, 1.0]), np.array([-1.1, 0.35, 1.9, 2.2]), 0.6
+    at = [theta, samples, np.array(delta)]
+    found = jax.grad(quantile_huber, argnums=(0, 1, 2))(*map(jnp.float32, at))
+    alone = [jax.grad(quantile_huber, argnums=i)(*map(jnp.float32, at)) for i in range(3)]
+    for i, whole in enumerate(at):
+        wanted = np.zeros(whole.shape)
+        for place in np.ndindex(whole.shape):
+            ends = []
+            for step in (1e-2, -1e-2):
+                moved = [x.copy() for x in at]
+                moved[i][place] += step
+                ends.append(float(quantile_huber(*map(jnp.float32, moved))))
+            wanted[place] = (ends[0] - ends[1]) / 2e-2
+        np.testing.assert_allclose(found[i], wanted, atol=1e-4)
+        np.testing.assert_allclose(alone[i], wanted, atol=1e-4)
+
+
 @pytest.mark.full("covered")
 def test_what_the_quantile_loss_is_least_at_are_the_quantiles():
     """Of an exponential distribution: at tau, -log(1 - tau)."""

@@ -5,7 +5,12 @@ None of these functions stops gradients: their users do.
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
+import jax
 import jax.numpy as jnp
+from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Array, Float
 
 from .losses import huber
@@ -44,10 +49,35 @@ def quantile_huber(
         >>> float(quantile_huber(jnp.array([0.0]), jnp.array([2.0, -1.0]), 1.0))
         0.5
     """
+    return _loss(quantiles, samples, jnp.float32(delta))
+
+
+@jax.custom_jvp
+def _loss(quantiles: Float[Array, " N"], samples: Float[Array, " M"], delta: Float[Array, ""]) -> Float[Array, ""]:
+    error, weight = _errors(quantiles, samples)
+    return jnp.sum(jnp.mean(weight * jnp.vectorize(huber)(error, delta), axis=1))
+
+
+@partial(_loss.defjvp, symbolic_zeros=True)
+def _loss_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """Derives the loss by sums over pairs, of which no array [N, M] is kept for the way back."""
+    quantiles, samples, delta = primals
+    of_quantiles, of_samples, of_delta = tangents
+    error, weight = _errors(quantiles, samples)
+    slope = weight * jnp.clip(error, -delta, delta)
+    tangent = jnp.float32(0.0)
+    if not isinstance(of_quantiles, SymbolicZero):
+        tangent -= jnp.mean(slope, axis=1) @ of_quantiles
+    if not isinstance(of_samples, SymbolicZero):
+        tangent += jnp.sum(slope, axis=0) @ of_samples / samples.shape[0]
+    if not isinstance(of_delta, SymbolicZero):
+        tangent += jnp.sum(jnp.mean(weight * jnp.maximum(jnp.abs(error) - delta, 0.0), axis=1)) * of_delta
+    return _loss(quantiles, samples, delta), tangent
+
+
+def _errors(
+    quantiles: Float[Array, " N"], samples: Float[Array, " M"]
+) -> tuple[Float[Array, "N M"], Float[Array, "N M"]]:
+    """Returns u of every pair and the weight |tau_i - 1{u < 0}| of its loss."""
     error = samples[None, :] - quantiles[:, None]
-    weight = jnp.abs(midpoints(quantiles.shape[0])[:, None] - (error < 0.0).astype(jnp.float32))
-    return jnp.sum(jnp.mean(weight * _huber(error, delta), axis=1))
-
-
-def _huber(error: Float[Array, "N M"], delta: float | Float[Array, ""]) -> Float[Array, "N M"]:
-    return jnp.vectorize(lambda u: huber(u, delta))(error)
+    return error, jnp.abs(midpoints(quantiles.shape[0])[:, None] - (error < 0.0).astype(jnp.float32))

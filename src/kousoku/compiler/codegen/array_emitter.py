@@ -20,6 +20,12 @@ from .value import Deferred, Lazy, Position, Stored, Value, leaves
 
 UNROLL = 4
 RECOMPUTED = 3
+LARGE, SPREAD, RECOMPUTED_OF_LARGE, SUMMED_OF_LARGE = 1 << 20, 8, 24, 64
+"""Bytes of an array that the caches next to a core do not hold; how many times smaller what it is made of has to be
+its elements are rather computed than kept; and operations up to which they are: by each that reads them, or as they are
+summed up. The quantiles' loss and its derivative, 101 x 101 pairs of each of 512, took 37.6 ms where the pairs were
+kept, most of that the system's for the memory, and takes 0.7 ms.
+"""
 TOGETHER = 32
 """Arrays of one loop, at most: each has its place in memory from the beginning, and a register in the loop."""
 SCATTERED = 40
@@ -123,6 +129,13 @@ class ArrayEmitter(Emitter):
     def is_read_in_parts(self, value: Value) -> bool:
         return isinstance(value, Lazy) and value.flat and (self.single_use or value.work <= self.recomputed)
 
+    def worth_recomputing(self, value: Lazy) -> int:
+        return RECOMPUTED_OF_LARGE if _is_made_of_little(value) else self.recomputed
+
+    def is_summed_as_computed(self, value: Value) -> bool:
+        """Returns whether what reads each element once had better compute it, and no array is kept of them."""
+        return isinstance(value, Lazy) and value.work <= SUMMED_OF_LARGE and _is_made_of_little(value)
+
     def settle(self, value: Lazy, alone: bool) -> Value:
         """Computes the elements of a new array, in a loop with others: where those lie that they are made of, if nobody
         needs the old ones.
@@ -202,3 +215,10 @@ def strip_axis(shape: Sequence[int], lanes: int, work: int) -> int | None:
     along_last = -(-shape[last] // lanes) * lanes / shape[last] * work
     along_widest = -(-shape[widest] // lanes) * lanes / shape[widest] * (work + SCATTERED)
     return widest if along_widest < along_last else last
+
+
+def _is_made_of_little(value: Lazy) -> bool:
+    """Returns whether a large array is made of much smaller ones."""
+    if value.size * element_bytes(value.type) < LARGE:
+        return False
+    return SPREAD * sum({id(leaf): leaf.size for leaf in leaves(value)}.values()) <= value.size

@@ -235,8 +235,13 @@ class Emitter:
         value = Lazy(shape, dtype, lambda p: element(p, *kept), kept, costly, flat, work, depth)
         if depth >= DEEPEST:
             return self.settle(value, alone=False)
-        cheap = self.single_use or not costly or work <= self.recomputed
+        cheap = self.single_use or not costly or work <= self.worth_recomputing(value)
         return value if cheap else self.settle(value, alone)
+
+    def worth_recomputing(self, value: Lazy) -> int:
+        """Returns how many operations an element of an array may take that is computed again for each of its users."""
+        del value
+        return self.recomputed
 
     def settle(self, value: Lazy, alone: bool) -> Value:
         """Computes the elements of a new array; `alone` as of `lazy`."""

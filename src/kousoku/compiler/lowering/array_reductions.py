@@ -31,7 +31,9 @@ def reduce(name: str) -> Callable[..., Value]:
         long = [axis for axis, n in enumerate(x.shape) if n > 1]
         if x.size <= k.unroll or not long:
             return plain(k, op, x)
-        x = k.reusable(k.addressable(x))
+        x = k.addressable(x)
+        if not (x.shape[long[-1]] >= k.b.lanes and k.is_summed_as_computed(x)):
+            x = k.reusable(x)
         target = empty(k, op, (x,))
         assert isinstance(target, Stored)
         combine, start = combiner(name, x.dtype), neutral(name, x.dtype)
