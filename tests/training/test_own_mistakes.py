@@ -64,6 +64,16 @@ class Alone(Usual):
         return state, {}
 
 
+class AsksHow(Usual):
+    def act(self, state, obs, carry, key, *, greedy):
+        return jnp.int32(1), carry, None
+
+
+class AsksWhere(Usual):
+    def update(self, state, data, key, *, axis):
+        return state, {}
+
+
 class Renames(Usual):
     def update(self, state, data, key, *, axis=None):
         return state, {f"loss{next(COUNT)}": jnp.float32(1.0)}
@@ -243,6 +253,11 @@ class FromHalves(Usual):
             Alone,
             r"Alone.update: got 'Alone.update\(state, data, key\)'; use a function of \(state, data, key, \*, axis\)",
         ),
+        (
+            AsksHow,
+            r"AsksHow.act: got '.*greedy\)'; give greedy a default: it is called with \(state, obs, carry, key\)",
+        ),
+        (AsksWhere, r"AsksWhere.update: got .*; give axis a default: it is called with \(state, data, key\)"),
         (Speaks, r"Speaks.act: got .*extras with itself, 'text'.*; use arrays"),
         (OneError, r"OneError.update_with_errors's errors: got float32\[\]; give one number of each sample, \[8\]"),
         (NoErrors, r"NoErrors.update_with_errors's errors: got None; give one number of each sample, \[8\]"),

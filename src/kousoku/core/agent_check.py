@@ -113,14 +113,14 @@ def _check_collector(agent: Agent) -> None:
 
 
 def _check_signatures(agent: Agent, plays_greedily: bool) -> None:
-    """Refuses methods of one's own that cannot be called as training calls them.
+    """Refuses methods of one's own that cannot be called as training calls them, and `act` as evaluation calls it, too.
 
     Raises:
         ConfigError: naming the first, and its arguments.
     """
     axis = ("axis",) if agent.learns_from.batched else ()
-    keywords = {"act": ("greedy",) if plays_greedily else (), "update": axis, "update_with_errors": axis}
-    check_overridden(agent, Agent, keywords=keywords)
+    for greedy in ((), ("greedy",)) if plays_greedily else ((),):
+        check_overridden(agent, Agent, keywords={"act": greedy, "update": axis, "update_with_errors": axis})
 
 
 @contextlib.contextmanager
