@@ -21,10 +21,10 @@ from .value import Deferred, Lazy, Position, Stored, Value, leaves
 UNROLL = 4
 RECOMPUTED = 3
 LARGE, SPREAD, RECOMPUTED_OF_LARGE, SUMMED_OF_LARGE = 1 << 20, 8, 24, 64
-"""Bytes of an array that the caches next to a core do not hold; how many times smaller what it is made of has to be
-its elements are rather computed than kept; and operations up to which they are: by each that reads them, or as they are
-summed up. The quantiles' loss and its derivative, 101 x 101 pairs of each of 512, took 37.6 ms where the pairs were
-kept, most of that the system's for the memory, and takes 0.7 ms.
+"""Bytes of an array that the caches next to a core do not hold; and, for its elements to be computed and not kept: how
+many times smaller all has to be that it is made of, and how many operations an element may take, for each that reads
+it, or where it is summed up. The quantiles' loss and its derivative, 101 x 101 pairs of each of 512, took 37.6 ms where
+the pairs were kept, most of that the system's for the memory, and takes 0.7 ms.
 """
 TOGETHER = 32
 """Arrays of one loop, at most: each has its place in memory from the beginning, and a register in the loop."""
