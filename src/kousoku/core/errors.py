@@ -165,7 +165,7 @@ def check_takes(field: str, function: Any, names: tuple[str, ...], keywords: tup
     except TypeError as error:
         name = getattr(function, "__qualname__", type(function).__name__)
         by_name = (p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY and p.default is p.empty)
-        needed = [p.name for p in by_name if p.name not in keywords]
+        needed = [p.name for p in by_name if p.name not in (*names, *keywords)]
         fix = f"give {' and '.join(needed)} a default: it is called with ({wanted})"
         raise ConfigError(field, f"{name}{signature}", fix if needed else f"use a function of ({wanted})") from error
 
