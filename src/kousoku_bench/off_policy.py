@@ -18,7 +18,7 @@ TITLE = "Off-policy: SAC from end to end"
 ABOUT = (
     "Gradient steps in a second of training on {env}: acting, stepping, sampling, and updates of actor, critics and "
     "temperature. Actor and two critics have two hidden layers of {hidden} rectified units each; minibatches of "
-    "{batch} from a buffer of a million; {ratio} gradient steps for each environment step. Each contender runs in a "
+    "{batch} from a buffer of a million; gradient steps for each environment step: {ratio}. Each contender runs in a "
     "process of its own for about {seconds:g} s, once everything is compiled and {learning_starts:,} steps are taken; "
     "compile time is apart, and without a cache. GFLOP/s count the products of matrices alone; a core's most, in "
     "chains of multiply-adds that touch no memory, are {peak:,.0f}. Updates by XLA are our gradient steps as a program "
@@ -100,7 +100,7 @@ def contenders(part: str, budget: OffPolicyBudget) -> list[Contender]:
             "every core a device" if spread else "one device",
         )
         for by_xla in (False, True)
-        for spread in (True, False)
+        for spread in ((True, False) if settings.num_envs > 1 else (False,))
     ]
     return [*ours, *(_stable(name, settings, budget) for name in LIBRARIES), _rltools(settings, budget)]
 

@@ -82,4 +82,9 @@ class SACSettings:
         return [i * o for i, o in itertools.pairwise(sizes)]
 
 
-SIZES = {"64-64": SACSettings((64, 64)), "256-256": SACSettings((256, 256))}
+SIZES = {
+    "64-64": SACSettings((64, 64)),
+    "256-256": SACSettings((256, 256)),
+    "one-environment": SACSettings((64, 64), update_ratio="1", num_envs=1),
+}
+"""The parts of the benchmark by name; in the last, ours has a single environment, too, and an update at each step."""

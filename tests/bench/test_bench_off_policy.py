@@ -43,25 +43,34 @@ def made_up(monkeypatch):
     return asked
 
 
+SPREAD = 2, 2, 1
+"""How many ways there are, in each part, to use the cores: a single environment is on one device."""
+
+
 def test_every_contender_gets_its_row_and_the_same_settings(made_up, tmp_path):
     said = []
     sections = off_policy.bench(tmp_path, off_policy.OffPolicyBudget(3.0), say=said.append)
-    for section in sections:
-        ours = ["kousoku", "kousoku", "kousoku, updates by XLA", "kousoku, updates by XLA"]
+    for section, spread in zip(sections, SPREAD, strict=True):
+        ours = ["kousoku"] * spread + ["kousoku, updates by XLA"] * spread
         assert [row.name for row in section.rows] == [*ours, "SB3", "sbx", "RLtools"]
-        assert [section.ratio(row) for row in section.rows] == [100.0, 100.0, 100.0, 100.0, 1.0, None, 1.0]
+        assert [section.ratio(row) for row in section.rows] == [*[100.0] * 2 * spread, 1.0, None, 1.0]
         assert "a core's most, in chains of multiply-adds that touch no memory, are 123." in section.about
         assert section.rows[-2].note == "ImportError: broken"
         assert section.rows[-1].note == "without MKL, which x86-64 has: pip install mkl mkl-include"
     assert said[0] == "64-64, kousoku: 1,000 updates/s"
     given = [next(part for part in arguments if isinstance(part, dict)) for arguments in made_up]
-    assert given == [json.loads(json.dumps(SIZES[part].as_dict())) for part in SIZES for _ in range(7)]
+    assert given == [
+        json.loads(json.dumps(SIZES[part].as_dict()))
+        for part, n in zip(SIZES, SPREAD, strict=True)
+        for _ in range(2 * n + 3)
+    ]
     assert all(3.0 in arguments for arguments in made_up)
-    assert [arguments[-1] for arguments in made_up if len(arguments) == 4] == [False, False, True, True] * len(SIZES)
+    by_xla = [False, False, True, True] * 2 + [False, True]
+    assert [arguments[-1] for arguments in made_up if len(arguments) == 4] == by_xla
     page = (tmp_path / "off_policy.md").read_text()
-    assert page.count("did not run") == 2
-    assert [len(s["rows"]) for s in json.loads((tmp_path / "off_policy.json").read_text())["sections"]] == [7, 7]
-    with pytest.raises(ConfigError, match=r"part: got '8-8'; use one of 64-64, 256-256"):
+    assert page.count("did not run") == len(SIZES)
+    assert [len(s["rows"]) for s in json.loads((tmp_path / "off_policy.json").read_text())["sections"]] == [7, 7, 5]
+    with pytest.raises(ConfigError, match=r"part: got '8-8'; use one of 64-64, 256-256, one-environment"):
         off_policy.contenders("8-8", off_policy.OffPolicyBudget())
 
 

@@ -166,8 +166,8 @@ OPTIONS = (
         None,
         "PART",
         "part of the benchmark: steps, ready, robots, exactness (physics); environment (learning, ppo, evolution, "
-        "offline, vector), or 'AGENT ENV' (learning); task (defaults); start (ppo); sb3 (vector); 64-64 or 256-256 "
-        "(off-policy); library (interop)",
+        "offline, vector), or 'AGENT ENV' (learning); task (defaults); start (ppo); sb3 (vector); 64-64, 256-256 or "
+        "one-environment (off-policy); library (interop)",
     ),
     Option(
         "seeds", None, "NUMBER", "agents that are trained: one after the other (learning: 5), at once (offline: 10)"
