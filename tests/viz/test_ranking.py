@@ -261,6 +261,14 @@ class TestFewReturns:
         curves = curve_data.with_derived_curves(records.replaced(record, facts=facts)).curves
         assert (curve_data.ESTIMATED in curves) == estimated
 
+    @pytest.mark.parametrize(("steps", "estimated"), [(999, False), (1000, True)])
+    def test_not_where_a_report_is_a_piece_of_an_episode(self, steps, estimated):
+        """A single environment's: an upright pendulum's reward for 20 steps is not what an episode returns."""
+        record = self.record()
+        alone = {"episodes": np.minimum(record.curves["episodes"], 1), "step": steps * np.arange(1, 41)}
+        curves = curve_data.with_derived_curves(records.replaced(record, curves=record.curves | alone)).curves
+        assert (curve_data.ESTIMATED in curves) == estimated
+
     @pytest.mark.parametrize(("first", "estimated"), [(0, False), (2, False), (3, True), (20, True)])
     def test_not_where_nearly_all_reports_see_a_return(self, first, estimated):
         seen = tuple(range(first, 40))

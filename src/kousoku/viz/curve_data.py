@@ -148,11 +148,23 @@ def _with_estimated_return(record: RunRecord) -> RunRecord:
     known = np.asarray(lengths, np.float64)[np.isfinite(lengths)]
     if not known.size or seen >= (1 - GAPS) * told or np.ptp(known) > SAME_LENGTH * known.max():
         return record
+    if _is_a_piece(record, known.max()):
+        return record
     limit = record.facts.get("time_limit")
     if limit is None:  # not told, as of environments on the host: of each member some episodes were so long
         several = (np.isfinite(lengths).sum(axis=0) > 1).all()
         return _with_estimate(record, reward, float(known.mean())) if several else record
     return _with_estimate(record, reward, limit) if known.min() >= (1 - SAME_LENGTH) * limit else record
+
+
+def _is_a_piece(record: RunRecord, length: float) -> bool:
+    """Returns whether a report is a piece of an episode, whose reward is not that of a whole one.
+
+    It has fewer steps than an episode; and no two episodes end in any, as they do where many environments are stepped.
+    """
+    ended = record.curves.get("episodes")
+    few = np.median(np.diff(record.curves["step"], prepend=0)) < length
+    return bool(few and ended is not None and np.max(ended) <= 1)
 
 
 def _with_estimate(record: RunRecord, reward: np.ndarray, length: float) -> RunRecord:
